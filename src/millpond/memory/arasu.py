@@ -1,0 +1,132 @@
+"""The criterion for bounded memory (Arasu, Theorems 5.6 and 5.10, by the algorithm of Figure 2).
+
+A query is bounded iff every LTO query derived from it is (Theorem 5.3).  Step 4 of Figure 2 finds
+a violation of C3 without enumerating them: two nonredundant joins are a witness to it, so that at
+most four attributes, with the least and the largest constant, have to be ordered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+
+from millpond.diagnostic import Span
+from millpond.memory.lto import Closure, classes, joins, lto_queries, max_ref, min_ref
+from millpond.memory.spj import Attribute, SpjQuery
+from millpond.memory.spj import attribute as attribute_of
+from millpond.plan import ColumnRef
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A condition of the theorem that fails, and the attributes that it fails on."""
+
+    condition: str
+    attributes: tuple[Attribute, ...]
+    span: Span | None
+
+
+def theorem(query: SpjQuery) -> str:
+    """The theorem that decides the query."""
+    return "arasu 5.10" if query.distinct else "arasu 5.6"
+
+
+def trivial(query: SpjQuery) -> bool:
+    """Step 1 of Figure 2: nothing ever has to be remembered."""
+    return not query.satisfiable or (len(query.streams) == 1 and not query.distinct)
+
+
+def violations(query: SpjQuery) -> list[Violation]:
+    """Which conditions fail, by Figure 2; none iff the query is bounded."""
+    if trivial(query):
+        return []
+    return [*_projected(query), *_equalities(query), *_inequalities(query)]
+
+
+def violates_by_enumeration(query: SpjQuery) -> bool:
+    """Whether some derived LTO query fails its theorem: Theorem 5.3 to the letter, exponential."""
+    if trivial(query):
+        return False
+    for derived in lto_queries(query.predicate, query.constants):
+        if any(not derived.bounded(each) for each in query.projected):
+            return True
+        if any(not derived.bounded(each) for pair in _equal_pairs(derived) for each in pair):
+            return True
+        if _violates_c3(derived, query.distinct):
+            return True
+    return False
+
+
+def _projected(query: SpjQuery) -> Iterator[Violation]:
+    """C1: every attribute in the project list is bounded."""
+    seen = set()
+    for each in query.projection:
+        value = each.value
+        if isinstance(value, Attribute) and value not in seen and not query.predicate.bounded(value):
+            seen.add(value)
+            yield Violation("C1", (value,), each.span)
+
+
+def _equalities(query: SpjQuery) -> Iterator[Violation]:
+    """C2: attributes joined by equality are bounded."""
+    for x, y in _equal_pairs(query.predicate):
+        if not query.predicate.bounded(x):
+            yield Violation("C2", (x, y), _span_of(query, (x, y)))
+
+
+def _equal_pairs(predicate: Closure) -> Iterator[tuple[Attribute, Attribute]]:
+    for place, x in enumerate(predicate.elements):
+        for y in predicate.elements[place + 1 :]:
+            if x.alias != y.alias and predicate.offset(x, y) is not None:
+                yield x, y
+
+
+def _inequalities(query: SpjQuery) -> Iterator[Violation]:
+    """C3, by step 4: only attributes of one or two nonredundant joins are looked at together."""
+    extremes = tuple(sorted({*query.constants[:1], *query.constants[-1:]}))
+    found = list(joins(query.predicate))
+    seen: set[frozenset[Attribute]] = set()
+    reported: set[tuple[Attribute, ...]] = set()
+    for first, second in combinations_with_replacement(found, 2):
+        together = frozenset((*first[:2], *second[:2]))
+        if together in seen or not {x.alias for x in first[:2]} & {x.alias for x in second[:2]}:
+            continue
+        seen.add(together)
+        ordered = tuple(each for each in query.predicate.elements if each in together)
+        if any(set(each) <= together for each in reported):
+            continue
+        small = query.predicate.restrict(ordered)
+        for derived in lto_queries(small, extremes):
+            guilty = _violates_c3(derived, query.distinct)
+            if guilty:
+                named = tuple(each for each in ordered if not query.predicate.bounded(each))
+                if named not in reported:
+                    reported.add(named)
+                    yield Violation("C3", named, _span_of(query, ordered))
+                break
+
+
+def _violates_c3(derived: Closure, distinct: bool) -> tuple[Attribute, ...]:
+    """The attributes on which an LTO query fails C3; empty if it holds."""
+    for alias in dict.fromkeys(each.alias for each in derived.elements):
+        upper, lower = max_ref(derived, alias), min_ref(derived, alias)
+        weight = classes(derived, upper) + classes(derived, lower)
+        if weight > (1 if distinct else 0):
+            return (*upper, *lower)
+    return ()
+
+
+def _span_of(query: SpjQuery, attributes: Sequence[Attribute]) -> Span | None:
+    """The first comparison across streams that names two of the attributes, else one that names one."""
+    best: Span | None = None
+    for comparison in query.comparisons:
+        sides = [comparison.left, comparison.right]
+        named = [
+            side for side in sides if isinstance(side, ColumnRef) and attribute_of(side) in attributes
+        ]
+        if len(named) == 2 and named[0].alias != named[1].alias:
+            return comparison.span
+        if named and best is None:
+            best = comparison.span
+    return best

@@ -1,0 +1,60 @@
+"""How many buckets rows can fall into, given the filters that rows have to pass.
+
+A bucket is a box: a value per key, or the whole tail where a key is clamped.  A closed conjunction
+of difference bounds meets a box iff it does so for each pair of its sides, so that counting is a
+comparison of arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from millpond.memory.lto import Closure
+    from millpond.memory.shape import Function
+
+_COUNTED = 2_000_000
+"""Key spaces above this size are not counted bucket by bucket: their size is the bound."""
+
+
+def reachable(keys: Sequence[Function], predicate: Closure) -> int:
+    """An upper bound of the buckets that rows reach; exact when every key is one column and the
+    key space is small."""
+    plain = [key for key in keys if len(key.terms) == 1 and not key.null_slot]
+    rest = 1
+    for key in keys:
+        if key not in plain:
+            rest *= key.size
+    space = 1
+    for key in plain:
+        space *= key.size
+    if space <= 1 or len(plain) < 2 or space > _COUNTED:
+        return space * rest
+    return rest * _boxes(plain, predicate, space)
+
+
+def _boxes(keys: Sequence[Function], predicate: Closure, space: int) -> int:
+    index = np.arange(space)
+    alive = np.ones(space, dtype=bool)
+    lows, highs = [], []
+    for key in keys:
+        attribute, offset = key.terms[0]
+        interval, low, high = predicate.interval(attribute), key.clamp.low, key.clamp.high
+        assert low is not None and high is not None
+        value = low + index % key.size
+        index = index // key.size
+        least = value.astype(float) - offset
+        most = least.copy()
+        least[value == low] = -np.inf if interval.low is None else interval.low
+        most[value == high] = np.inf if interval.high is None else interval.high
+        lows.append(least)
+        highs.append(most)
+    for i, first in enumerate(keys):
+        for j, second in enumerate(keys):
+            bound = predicate.bound(first.terms[0][0], second.terms[0][0])
+            if i != j and bound is not None:
+                alive &= lows[i] <= highs[j] + bound
+    return int(alive.sum())

@@ -1,0 +1,532 @@
+"""The shape of the synopsis (Arasu, sections 7.1 and 7.2): what is kept of each stream.
+
+A row matters only through the comparisons that it takes part in with rows of other streams.  For
+a column y of another stream, the joins `x1 - y <= c1`, `x2 - y <= c2` ask one number of the row,
+`max(x1 - c1, x2 - c2)`: the smaller it is, the more rows y it meets.  Such numbers are the
+*functions* of a stream, next to the columns that it has to keep exactly (projected, or joined by
+equality).  Rows with the same exact columns and the same functions are equivalent; a function is
+clamped to the values that the other side tells apart, which makes it finite wherever the criterion
+asks for it.  Of at most one function the values have no bound, under DISTINCT only: there the
+best value per bucket is kept (`max of min`, `min of max`, Definition 7.3), because a row that is
+better in it and equal in the rest replaces the other.
+
+Where rows are compared by two functions without bound, inputs are split into *parts* by where a
+column lies among the constants, or by the order of two columns: the buckets of the paper, but only
+where they are needed, so that the synopsis is the merged one and not the union over all LTO
+queries.  Rows of one part may be compared by one function with one part of another input, and by
+another with the next: then the best value of each is kept (the paper's one or two representatives).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from itertools import product
+
+from millpond.memory.lto import Closure, joins, order_choices
+from millpond.memory.reachable import reachable
+from millpond.memory.spj import Attribute, SpjQuery
+from millpond.order import ZERO, Bound
+from millpond.schema import Interval
+
+
+class Side(Enum):
+    """What a function of a row is compared with."""
+
+    EXACT = "exact"
+    """The value itself matters."""
+    LOW = "low"
+    """The greatest of its terms has to be at most something: smaller is better."""
+    HIGH = "high"
+    """The least of its terms has to be at least something: greater is better."""
+
+
+@dataclass(frozen=True)
+class Function:
+    """`x`, `max(x1 + o1, ...)` or `min(x1 + o1, ...)` of a row, clamped to an interval."""
+
+    side: Side
+    terms: tuple[tuple[Attribute, int], ...]
+    clamp: Interval
+    null_slot: bool = False
+
+    @property
+    def finite(self) -> bool:
+        return self.clamp.size is not None
+
+    @property
+    def size(self) -> int:
+        """How many values it takes, NULL among them."""
+        size = self.clamp.size
+        if size is None:
+            raise ValueError(f"{self} has no bound")
+        return size + self.null_slot
+
+    @property
+    def name(self) -> str:
+        names = [
+            each.column + (f" {'+' if offset > 0 else '-'} {abs(offset)}" if offset else "")
+            for each, offset in self.terms
+        ]
+        if len(names) == 1:
+            return names[0]
+        return f"{'max' if self.side is Side.LOW else 'min'}({', '.join(names)})"
+
+
+Join = tuple[Attribute, Attribute, int]
+"""`x - y <= c` between columns of two inputs."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows of one input that share a form of synopsis."""
+
+    predicate: Closure
+    """P+ with the filters of this part."""
+    keys: tuple[Function, ...]
+    bests: tuple[Function, ...]
+    """The functions whose best value is kept per bucket, each on its own."""
+    buckets: int
+    """How many buckets a row can fall into."""
+
+
+@dataclass(frozen=True)
+class StreamShape:
+    """What is kept of one input."""
+
+    alias: str
+    stream: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class Combination:
+    """A part of each input, and what rows of them have to satisfy together."""
+
+    parts: tuple[int, ...]
+    best: tuple[int | None, ...]
+    """For each input, which of its part's best values speaks for its rows here."""
+    active: tuple[tuple[Function, ...], ...]
+    """For each input, the functions that its rows are compared by here."""
+    joins: tuple[Join, ...]
+    equalities: tuple[Join, ...]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What is kept of a bounded query: the synopses of its inputs, and the rows already given."""
+
+    query: SpjQuery
+    streams: tuple[StreamShape, ...]
+    combinations: tuple[Combination, ...]
+    emitted: tuple[Function, ...] | None
+    emitted_rows: int
+
+
+class ShapeNotFoundError(Exception):
+    """A bounded query for which no synopsis was found: a bug of ours."""
+
+
+def shape_of(query: SpjQuery) -> Shape:
+    """The shape of the synopsis of a query that meets the criterion."""
+    if not query.satisfiable:
+        return Shape(query, (), (), None, 0)
+    emitted: tuple[Function, ...] | None = None
+    rows = 0
+    if query.distinct:
+        emitted = answer_keys(query)
+        rows = reachable(emitted, query.predicate)
+    if len(query.streams) == 1:
+        return Shape(query, (), (), emitted, rows)
+    streams, combinations = _Splitter(query).run()
+    return Shape(query, streams, combinations, emitted, rows)
+
+
+def answer_keys(query: SpjQuery) -> tuple[Function, ...]:
+    """The keys that tell the rows of the answer apart."""
+    return tuple(_exact_keys(query, query.predicate, query.projected))
+
+
+_Bounds = list[Bound[Attribute]]
+_MOST_COMBINATIONS = 20_000
+
+
+class _Splitter:
+    """Splits inputs into parts until every combination of parts is compared by at most one
+    function without bound per input."""
+
+    def __init__(self, query: SpjQuery) -> None:
+        self._query = query
+        self._aliases = [alias for alias, _ in query.streams]
+        self._parts: list[list[_Bounds]] = [[[]] for _ in query.streams]
+
+    def run(self) -> tuple[tuple[StreamShape, ...], tuple[Combination, ...]]:
+        while True:
+            found = [
+                (places, closure)
+                for places in product(*(range(len(each)) for each in self._parts))
+                if (closure := self._closure(places)).satisfiable
+            ]
+            if len(found) > _MOST_COMBINATIONS:
+                raise ShapeNotFoundError(f"too many parts for {self._query.span.text!r}")
+            exact = self._exact(found)
+            stuck = self._stuck(found, exact)
+            if stuck is None:
+                return self._finish(found, exact)
+            self._split(*stuck)
+
+    def _closure(self, places: Sequence[int]) -> Closure:
+        bounds = (
+            bound
+            for parts, place in zip(self._parts, places, strict=True)
+            for bound in parts[place]
+        )
+        return self._query.predicate.with_bounds(bounds)
+
+    def _part_closure(self, place: int, part: int) -> Closure:
+        return self._query.predicate.with_bounds(self._parts[place][part])
+
+    def _exact(self, found: _Found) -> dict[tuple[int, int], set[Attribute]]:
+        """The columns of each part that are kept exactly, whichever combination asks for it."""
+        exact: dict[tuple[int, int], set[Attribute]] = {}
+        for places, closure in found:
+            for place, part in enumerate(places):
+                own = self._part_closure(place, part)
+                mine = exact.setdefault((place, part), set())
+                mine |= _needed(self._query, own, self._aliases[place])
+                functions = _functions(closure, own, self._aliases[place], mine)
+                mine |= {each for each in _two_sided(functions) if own.bounded(each)}
+                open_ended = [each for each in functions if not each.finite]
+                if len(open_ended) > 1:
+                    mine |= {x for each in open_ended for x, _ in each.terms if own.bounded(x)}
+        return exact
+
+    def _stuck(
+        self, found: _Found, exact: Mapping[tuple[int, int], set[Attribute]]
+    ) -> tuple[tuple[int, ...], Closure, list[Attribute]] | None:
+        """The first combination that is compared by too much, and the columns to split by."""
+        allowed = 1 if self._query.distinct else 0
+        for places, closure in found:
+            for place, part in enumerate(places):
+                own = self._part_closure(place, part)
+                functions = _functions(closure, own, self._aliases[place], exact[place, part])
+                open_ended = [each for each in functions if not each.finite]
+                if _two_sided(functions) or len(open_ended) > allowed:
+                    mine = [x for each in functions for x, _ in each.terms]
+                    theirs = [
+                        y if x in mine else x for x, y, _ in joins(closure) if x in mine or y in mine
+                    ]
+                    return places, closure, list(dict.fromkeys([*theirs, *mine]))
+        return None
+
+    def _split(
+        self, places: Sequence[int], closure: Closure, attributes: Sequence[Attribute]
+    ) -> None:
+        """Splits the part of one input, after the buckets of Definition 7.3.
+
+        First by what the combination leaves open; then by what the part alone leaves open: the
+        others may say where a column lies, and yet it is kept for combinations that do not.
+        """
+        found = list(_alternatives(self._query, attributes))
+        owns = [self._part_closure(place, part) for place, part in enumerate(places)]
+        open_here = [
+            alternatives
+            for told in ([closure] * len(owns), owns)
+            for alternatives in found
+            if not any(
+                _holds(told[self._aliases.index(_alias_of(each))], each) for each in alternatives
+            )
+        ]
+        for alternatives in open_here[:1]:
+            place = self._aliases.index(_alias_of(alternatives[0]))
+            refined = []
+            for part in self._parts[place]:
+                own = self._query.predicate.with_bounds(part)
+                if any(_holds(own, each) for each in alternatives):
+                    refined.append(part)
+                    continue
+                refined += [
+                    [*part, *each] for each in alternatives if own.with_bounds(each).satisfiable
+                ]
+            self._parts[place] = refined
+            return
+        raise ShapeNotFoundError(f"no synopsis for {self._query.span.text!r}")
+
+    def _finish(
+        self, found: _Found, exact: Mapping[tuple[int, int], set[Attribute]]
+    ) -> tuple[tuple[StreamShape, ...], tuple[Combination, ...]]:
+        keys: dict[tuple[int, int], dict[_Name, Function]] = {each: {} for each in exact}
+        bests: dict[tuple[int, int], dict[_Name, Function]] = {each: {} for each in exact}
+        chosen: list[tuple[list[_Name | None], list[tuple[Function, ...]]]] = []
+        for places, closure in found:
+            best_of: list[_Name | None] = []
+            active: list[tuple[Function, ...]] = []
+            for place, part in enumerate(places):
+                own = self._part_closure(place, part)
+                functions = _functions(closure, own, self._aliases[place], exact[place, part])
+                active.append(tuple(functions))
+                best = None
+                if self._query.distinct and functions:
+                    best = max(functions, key=lambda each: (not each.finite, each.clamp.size or 0))
+                    functions.remove(best)
+                    _widen(bests[place, part], best)
+                for each in functions:
+                    _widen(keys[place, part], each)
+                best_of.append(None if best is None else _named(best))
+            chosen.append((best_of, active))
+        combinations = []
+        numbers = self._numbers(exact)
+        for (places, closure), (best_of, active) in zip(found, chosen, strict=True):
+            held = [list(bests[each]) for each in enumerate(places)]
+            combinations.append(
+                Combination(
+                    tuple(numbers[each] for each in enumerate(places)),
+                    tuple(
+                        None if name is None else names.index(name)
+                        for name, names in zip(best_of, held, strict=True)
+                    ),
+                    tuple(active),
+                    tuple(joins(closure)),
+                    tuple(_equalities(self._query, closure)),
+                )
+            )
+        self._check_equalities(found, exact)
+        streams = []
+        for place, (alias, stream) in enumerate(self._query.streams):
+            parts = []
+            for at, part in exact:
+                if at != place:
+                    continue
+                own = self._part_closure(place, part)
+                fixed = [each for each in own.elements if each in exact[at, part]]
+                all_keys = (
+                    *_exact_keys(self._query, own, fixed),
+                    *keys[at, part].values(),
+                )
+                parts.append(
+                    Part(own, all_keys, tuple(bests[at, part].values()), reachable(all_keys, own))
+                )
+            streams.append(StreamShape(alias, stream.name, tuple(parts)))
+        return tuple(streams), tuple(combinations)
+
+    def _check_equalities(
+        self, found: _Found, exact: Mapping[tuple[int, int], set[Attribute]]
+    ) -> None:
+        """Columns that a combination makes equal have to be kept exactly by their own parts."""
+        for places, closure in found:
+            for x, y, _ in _equalities(self._query, closure):
+                for each in (x, y):
+                    place = self._aliases.index(each.alias)
+                    own = self._part_closure(place, places[place])
+                    kept = _canonical(own, each) in exact[place, places[place]]
+                    if not kept and own.interval(each).size != 1:
+                        raise ShapeNotFoundError(f"{each} is not kept: {self._query.span.text!r}")
+
+    def _numbers(self, exact: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
+        """Parts that no combination uses are left out, so the others are numbered anew."""
+        numbers: dict[tuple[int, int], int] = {}
+        used: dict[int, int] = {}
+        for place, part in exact:
+            numbers[place, part] = used.setdefault(place, 0)
+            used[place] += 1
+        return numbers
+
+
+_Found = list[tuple[tuple[int, ...], Closure]]
+_Name = tuple[Side, tuple[tuple[Attribute, int], ...]]
+
+
+def _named(function: Function) -> _Name:
+    return function.side, function.terms
+
+
+def _widen(functions: dict[_Name, Function], function: Function) -> None:
+    """Keeps one function for all combinations, over every value that one of them tells apart."""
+    known = functions.get(_named(function))
+    if known is not None:
+        function = Function(
+            function.side, function.terms, _cover(known.clamp, function.clamp), function.null_slot
+        )
+    functions[_named(function)] = function
+
+
+def _cover(one: Interval, other: Interval) -> Interval:
+    low = None if one.low is None or other.low is None else min(one.low, other.low)
+    high = None if one.high is None or other.high is None else max(one.high, other.high)
+    return Interval(low, high)
+
+
+def _needed(query: SpjQuery, predicate: Closure, alias: str) -> set[Attribute]:
+    """The attributes of an input that are kept exactly: projected, or joined by equality."""
+    others = [each for each in predicate.elements if each.alias != alias]
+    return {
+        _canonical(predicate, x)
+        for x in query.of(alias)
+        if not _fixed(query, predicate, x)
+        and (x in query.projected or any(predicate.offset(x, y) is not None for y in others))
+    }
+
+
+def _equalities(query: SpjQuery, closure: Closure) -> Iterator[Join]:
+    """The equality joins of a combination, between columns that vary."""
+    elements = closure.elements
+    for place, x in enumerate(elements):
+        for y in elements[place + 1 :]:
+            offset = closure.offset(x, y)
+            if (
+                x.alias != y.alias
+                and offset is not None
+                and _canonical(closure, x) == x
+                and _canonical(closure, y) == y
+                and not _fixed(query, query.predicate, x)
+            ):
+                yield x, y, offset
+
+
+def _two_sided(functions: Iterable[Function]) -> list[Attribute]:
+    """Columns that bound others from below and from above: kept as they are, if they can be."""
+    low, high = (
+        {x for each in functions if each.side is side for x, _ in each.terms}
+        for side in (Side.LOW, Side.HIGH)
+    )
+    return sorted(low & high)
+
+
+def _functions(
+    closure: Closure, own: Closure, alias: str, exact: set[Attribute]
+) -> list[Function]:
+    """The functions of an input beside its exact columns.
+
+    What the others tell apart is said by the combination (`closure`); which values the rows can
+    have, by their own part alone (`own`).
+    """
+    asked: dict[tuple[Side, Attribute], dict[Attribute, int]] = {}
+    for x, y, c in joins(closure):
+        if x.alias == alias:
+            mine, partner, side, offset = x, y, Side.LOW, -c
+        elif y.alias == alias:
+            mine, partner, side, offset = y, x, Side.HIGH, c
+        else:
+            continue
+        canonical = _canonical(own, mine)
+        if canonical in exact or own.interval(canonical).size == 1:
+            continue
+        value = offset + (own.offset(mine, canonical) or 0)
+        terms = asked.setdefault((side, partner), {})
+        known = terms.get(canonical, value)
+        terms[canonical] = max(known, value) if side is Side.LOW else min(known, value)
+    merged: dict[_Name, list[int | None]] = {}
+    for (side, partner), terms in asked.items():
+        base = min(terms.values()) if side is Side.LOW else max(terms.values())
+        normal = tuple(sorted((each, offset - base) for each, offset in terms.items()))
+        limits = closure.interval(partner)
+        limit = limits.low if side is Side.LOW else limits.high
+        merged.setdefault((side, normal), []).append(None if limit is None else limit - base)
+    return [
+        Function(side, terms, _clamp(own, side, terms, limits))
+        for (side, terms), limits in merged.items()
+    ]
+
+
+def _clamp(
+    predicate: Closure,
+    side: Side,
+    terms: Iterable[tuple[Attribute, int]],
+    limits: Iterable[int | None],
+) -> Interval:
+    """The values that the partners tell apart, among those that the terms can take.
+
+    A LOW function at or below every partner's least value is as good as that value, so the least
+    of those is where it is clamped; HIGH is the mirror image.
+    """
+    lows, highs = [], []
+    for each, offset in terms:
+        interval = predicate.interval(each)
+        lows.append(None if interval.low is None else interval.low + offset)
+        highs.append(None if interval.high is None else interval.high + offset)
+    if side is Side.LOW:
+        low, high = _greatest(lows, none_is_least=True), _greatest(highs, none_is_least=False)
+        floor = _least(limits, none_is_least=True)
+        return Interval(low if floor is None else floor if low is None else max(low, floor), high)
+    low, high = _least(lows, none_is_least=True), _least(highs, none_is_least=False)
+    ceiling = _greatest(limits, none_is_least=False)
+    return Interval(low, high if ceiling is None else ceiling if high is None else min(high, ceiling))
+
+
+def _greatest(values: Iterable[int | None], *, none_is_least: bool) -> int | None:
+    found = list(values)
+    if not none_is_least and None in found:
+        return None
+    return max((each for each in found if each is not None), default=None)
+
+
+def _least(values: Iterable[int | None], *, none_is_least: bool) -> int | None:
+    found = list(values)
+    if none_is_least and None in found:
+        return None
+    return min((each for each in found if each is not None), default=None)
+
+
+def answer_keys(query: SpjQuery) -> tuple[Function, ...]:
+    """The keys that tell the rows of the answer apart."""
+    return tuple(_exact_keys(query, query.predicate, query.projected))
+
+
+def _exact_keys(
+    query: SpjQuery, predicate: Closure, attributes: Sequence[Attribute]
+) -> Iterator[Function]:
+    """A key for each class of equal attributes that takes more than one value."""
+    seen: list[Attribute] = []
+    for each in attributes:
+        if _fixed(query, predicate, each) or any(
+            predicate.offset(each, other) is not None for other in seen
+        ):
+            continue
+        seen.append(each)
+        yield Function(
+            Side.EXACT, ((each, 0),), predicate.interval(each), null_slot=query.nullable(each)
+        )
+
+
+def _fixed(query: SpjQuery, predicate: Closure, each: Attribute) -> bool:
+    return predicate.interval(each).size == 1 and not query.nullable(each)
+
+
+def _canonical(predicate: Closure, each: Attribute) -> Attribute:
+    """The first attribute of the same input that differs from this one by a constant only."""
+    return next(
+        other
+        for other in predicate.elements
+        if other.alias == each.alias and predicate.offset(other, each) is not None
+    )
+
+
+def _alternatives(
+    query: SpjQuery, attributes: Sequence[Attribute]
+) -> Iterator[tuple[_Bounds, ...]]:
+    """Ways to split rows: by the order of an input's columns, then by where a column lies among
+    the constants."""
+    for place, x in enumerate(attributes):
+        for y in attributes[place + 1 :]:
+            if x.alias == y.alias:
+                yield order_choices(x, y)
+    if query.constants:
+        least, greatest = query.constants[0], query.constants[-1]
+        for x in attributes:
+            yield (
+                [(x, ZERO, least - 1)],
+                [(ZERO, x, -least), (x, ZERO, greatest)],
+                [(ZERO, x, -greatest - 1)],
+            )
+
+
+def _alias_of(bounds: _Bounds) -> str:
+    """The input that a filter is about."""
+    return next(
+        side.alias for bound in bounds for side in bound[:2] if isinstance(side, Attribute)
+    )
+
+
+def _holds(predicate: Closure, bounds: Iterable[Bound[Attribute]]) -> bool:
+    return all(predicate.implies(*each) for each in bounds)

@@ -1,0 +1,117 @@
+"""A verdict: how much memory a query can ever need, why, and what to change when it is too much."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from millpond.diagnostic import Diagnostic, Span
+
+if TYPE_CHECKING:
+    from millpond.memory.shape import Shape
+
+DEFAULT_BUDGET = 10_000_000
+"""Units above which a constant is called impractical."""
+
+
+class MemoryClass(StrEnum):
+    """How the operator state of a query grows; from best to worst, `OUTSIDE` apart."""
+
+    NONE = "none"
+    CONSTANT = "constant"
+    IMPRACTICAL = "impractical"
+    LINEAR = "linear"
+    OUTSIDE = "outside"
+
+    @property
+    def bounded(self) -> bool | None:
+        if self is MemoryClass.OUTSIDE:
+            return None
+        return self is not MemoryClass.LINEAR
+
+
+class Bits(StrEnum):
+    """How the digits of the stored counts grow with the input's length (Toman's measure)."""
+
+    CONSTANT = "constant"
+    LOG = "log"
+    LINEAR = "linear"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A rule that holds or fails, with the attributes that it is about."""
+
+    rule: str
+    code: str
+    text: str
+    attributes: tuple[str, ...] = ()
+    span: Span | None = None
+
+    @property
+    def diagnostic(self) -> Diagnostic:
+        return Diagnostic(self.code, self.text, self.span, notes=(f"by {self.rule}",))
+
+
+@dataclass(frozen=True)
+class StateEntry:
+    """One synopsis: of which input, what it keeps, and at most how many units."""
+
+    of: str
+    keeps: tuple[str, ...]
+    kind: str
+    units: int
+    formula: str
+
+
+@dataclass(frozen=True)
+class SideUnits:
+    """Memory that is kept apart from operator state: the materialised answer, the buffer."""
+
+    memory: MemoryClass
+    units: int | None
+
+
+@dataclass(frozen=True)
+class Fix:
+    """An edit of the query that makes it bounded, checked again after the edit."""
+
+    text: str
+    sql: str
+    memory: MemoryClass
+    units: int | None
+    keeps_answers: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What `millpond check` says of a query."""
+
+    name: str
+    memory: MemoryClass
+    units: int | None
+    bits: Bits
+    answer: SideUnits
+    buffer: SideUnits
+    because: tuple[Reason, ...]
+    growth: str | None = None
+    state: tuple[StateEntry, ...] = ()
+    state_bytes: int | None = None
+    fixes: tuple[Fix, ...] = ()
+    shape: Shape | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def bounded(self) -> bool | None:
+        return self.memory.bounded
+
+    @property
+    def formula(self) -> str | None:
+        if self.units is None:
+            return None
+        return " + ".join(each.formula for each in self.state) or "nothing is kept"
+
+    def __str__(self) -> str:
+        if self.units is not None:
+            return f"{self.name}: {self.memory}, at most {self.units} units"
+        return f"{self.name}: {self.memory}" + (f", grows with {self.growth}" if self.growth else "")

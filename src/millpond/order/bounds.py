@@ -1,0 +1,185 @@
+"""Difference bounds: conjunctions of `x - y <= c` over the integers, closed under implication.
+
+The predicate P of Arasu's queries is such a conjunction: `x < y` is `x - y <= -1`, and a
+comparison with a constant is a difference to the element `ZERO`.  Shortest paths give the closure,
+which is exact over the integers: every bound in it is attained by some solution, and a solution of
+the bounds between some elements extends to all of them.  So P+ (the atoms that P implies), the
+domain of a column, and the filters that one stream inherits from the others are all read off it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import Final, Generic, TypeVar
+
+from millpond.schema import Interval
+
+
+class Zero:
+    """The element that stands for the constant 0."""
+
+    def __repr__(self) -> str:
+        return "0"
+
+
+ZERO: Final = Zero()
+
+E = TypeVar("E", bound=Hashable)
+Bound = tuple[E | Zero, E | Zero, int]
+"""`x - y <= c`, as (x, y, c)."""
+
+
+class DifferenceBounds(Generic[E]):
+    """A closed conjunction of `x - y <= c`; immutable.
+
+    >>> p = DifferenceBounds(["A", "B"]).less("A", "B").at_most("B", 20).at_least("A", 10)
+    >>> p.interval("A"), p.interval("B")
+    (Interval(low=10, high=19), Interval(low=11, high=20))
+    """
+
+    __slots__ = ("_elements", "_matrix", "_place", "satisfiable")
+
+    def __init__(self, elements: Iterable[E]) -> None:
+        self._elements: tuple[E, ...] = tuple(elements)
+        self._place: dict[object, int] = {ZERO: 0}
+        for place, element in enumerate(self._elements, 1):
+            self._place[element] = place
+        size = len(self._place)
+        if size != len(self._elements) + 1:
+            raise ValueError("elements are not distinct")
+        self._matrix: list[list[int | None]] = [[None] * size for _ in range(size)]
+        for place in range(size):
+            self._matrix[place][place] = 0
+        self.satisfiable = True
+
+    @property
+    def elements(self) -> tuple[E, ...]:
+        return self._elements
+
+    # Adding atoms ----------------------------------------------------------------------------
+
+    def with_bounds(self, atoms: Iterable[Bound[E]]) -> DifferenceBounds[E]:
+        """The closure with every `x - y <= c` of `atoms` added."""
+        new = self._copy()
+        for x, y, c in atoms:
+            new._tighten(new._place[x], new._place[y], c)
+        return new
+
+    def less(self, x: E, y: E) -> DifferenceBounds[E]:
+        return self.with_bounds([(x, y, -1)])
+
+    def at_most(self, x: E, limit: int) -> DifferenceBounds[E]:
+        return self.with_bounds([(x, ZERO, limit)])
+
+    def at_least(self, x: E, limit: int) -> DifferenceBounds[E]:
+        return self.with_bounds([(ZERO, x, -limit)])
+
+    def equal(self, x: E, y: E) -> DifferenceBounds[E]:
+        return self.with_bounds([(x, y, 0), (y, x, 0)])
+
+    # Asking ----------------------------------------------------------------------------------
+
+    def bound(self, x: E | Zero, y: E | Zero) -> int | None:
+        """The least c with `x - y <= c` in every solution; None if there is none."""
+        return self._matrix[self._place[x]][self._place[y]]
+
+    def interval(self, x: E) -> Interval:
+        """The values that x takes in solutions."""
+        place = self._place[x]
+        high, low = self._matrix[place][0], self._matrix[0][place]
+        return Interval(None if low is None else -low, high)
+
+    def bounded(self, x: E) -> bool:
+        """Definition 4.5: bounded on both sides."""
+        interval = self.interval(x)
+        return interval.low is not None and interval.high is not None
+
+    def implies(self, x: E | Zero, y: E | Zero, c: int) -> bool:
+        """Whether `x - y <= c` holds in every solution."""
+        found = self.bound(x, y)
+        return not self.satisfiable or (found is not None and found <= c)
+
+    def same(self, x: E, y: E) -> bool:
+        """Definition 4.4: x and y are in one equivalence class."""
+        return self.offset(x, y) == 0
+
+    def offset(self, x: E, y: E) -> int | None:
+        """`x - y` if it is the same in every solution, else None."""
+        up, down = self.bound(x, y), self.bound(y, x)
+        return up if up is not None and down is not None and up == -down else None
+
+    def redundant(self, x: E, y: E) -> bool:
+        """Whether the tightest `x - y <= c` follows through a third element.
+
+        Definition 4.1 in difference bounds.  The third element may be `ZERO`: then a constant
+        stands between x and y, or they are that far apart by filters alone (`A < 6` and `D > 5`
+        imply `A < D` with no element of the query between).
+        """
+        i, j = self._place[x], self._place[y]
+        direct = self._matrix[i][j]
+        if direct is None:
+            return True
+        for k, row in enumerate(self._matrix):
+            first, second = self._matrix[i][k], row[j]
+            if k in (i, j) or first is None or second is None or first + second != direct:
+                continue
+            if not self._rigid(i, k) and not self._rigid(k, j):
+                return True
+            if k == 0:
+                return True
+        return False
+
+    def restrict(self, elements: Sequence[E]) -> DifferenceBounds[E]:
+        """Definition 4.2: the atoms of the closure over some of the elements only."""
+        new: DifferenceBounds[E] = DifferenceBounds(elements)
+        places = [0, *(self._place[each] for each in elements)]
+        new._matrix = [[self._matrix[i][j] for j in places] for i in places]
+        new.satisfiable = self.satisfiable
+        return new
+
+    # -----------------------------------------------------------------------------------------
+
+    def _rigid(self, i: int, j: int) -> bool:
+        up, down = self._matrix[i][j], self._matrix[j][i]
+        return up is not None and down is not None and up == -down
+
+    def _copy(self) -> DifferenceBounds[E]:
+        new: DifferenceBounds[E] = DifferenceBounds.__new__(DifferenceBounds)
+        new._elements, new._place = self._elements, self._place
+        new._matrix = [list(row) for row in self._matrix]
+        new.satisfiable = self.satisfiable
+        return new
+
+    def _tighten(self, i: int, j: int, c: int) -> None:
+        """Adds one edge to a closed matrix, in time quadratic in its size."""
+        if i == j:
+            self.satisfiable = self.satisfiable and c >= 0
+            return
+        matrix = self._matrix
+        present = matrix[i][j]
+        if present is not None and present <= c:
+            return
+        back = matrix[j][i]
+        if back is not None and back + c < 0:
+            self.satisfiable = False
+            return
+        into = [(a, row[i]) for a, row in enumerate(matrix)]
+        out = list(enumerate(matrix[j]))
+        for a, first in into:
+            if first is None:
+                continue
+            row = matrix[a]
+            for b, second in out:
+                if second is None:
+                    continue
+                length, known = first + c + second, row[b]
+                if known is None or length < known:
+                    row[b] = length
+
+    def atoms(self) -> Iterator[Bound[E]]:
+        """Every `x - y <= c` of the closure."""
+        names: list[E | Zero] = [ZERO, *self._elements]
+        for i, row in enumerate(self._matrix):
+            for j, c in enumerate(row):
+                if i != j and c is not None:
+                    yield names[i], names[j], c

@@ -1,0 +1,185 @@
+"""Batches of rows that go in, and changes that come out: columns, instants, multiplicities.
+
+Inside an instant a delta is a bag; `consolidate` makes it one row for each different row, in the
+order of the contract, so that two runs print the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+IntArray = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Rows of one stream: a 64-bit column each, and where it is NULL."""
+
+    values: dict[str, IntArray]
+    nulls: dict[str, IntArray]
+    size: int
+
+    @classmethod
+    def of(cls, names: Sequence[str], rows: Sequence[Sequence[int | None]]) -> Columns:
+        """Columns of rows given as sequences in the order of `names`."""
+        values, nulls = {}, {}
+        transposed = list(zip(*rows, strict=True)) if rows else [()] * len(names)
+        for name, column in zip(names, transposed, strict=True):
+            if None in column:
+                nulls[name] = np.fromiter((v is None for v in column), np.uint8, len(column))
+                column = tuple(0 if v is None else v for v in column)
+            else:
+                nulls[name] = np.zeros(len(column), dtype=np.uint8)
+            values[name] = np.array(column, dtype=np.int64)
+        return cls(values, nulls, len(rows))
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows of several streams in order of arrival.
+
+    `stream` and `row` say of each which stream of the program's inputs it belongs to and which
+    row of that stream's columns it is; `at` its instant.
+    """
+
+    stream: IntArray
+    row: IntArray
+    at: IntArray
+    columns: tuple[Columns, ...]
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    def slice(self, start: int, stop: int) -> Batch:
+        """Some of the rows, columns shared."""
+        return Batch(
+            self.stream[start:stop], self.row[start:stop], self.at[start:stop], self.columns
+        )
+
+
+@dataclass(frozen=True)
+class Delta:
+    """Changes: rows with the instant they belong to and a multiplicity (negative: rows leave)."""
+
+    names: tuple[str, ...]
+    values: tuple[IntArray, ...]
+    nulls: tuple[IntArray | None, ...]
+    at: IntArray
+    weight: IntArray
+    """64-bit, or Python integers where some multiplicity may not fit."""
+
+    @classmethod
+    def empty(cls, names: tuple[str, ...]) -> Delta:
+        none = np.zeros(0, dtype=np.int64)
+        return cls(names, tuple(none for _ in names), tuple(None for _ in names), none, none)
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    @classmethod
+    def concat(cls, names: tuple[str, ...], deltas: Sequence[Delta]) -> Delta:
+        """One delta after the other."""
+        deltas = [each for each in deltas if len(each)]
+        if not deltas:
+            return cls.empty(names)
+        if len(deltas) == 1:
+            return deltas[0]
+        nulls = []
+        for place in range(len(names)):
+            masks = [each.nulls[place] for each in deltas]
+            nulls.append(
+                None
+                if all(mask is None for mask in masks)
+                else np.concatenate(
+                    [
+                        np.zeros(len(each), dtype=bool) if mask is None else mask
+                        for each, mask in zip(deltas, masks, strict=True)
+                    ]
+                )
+            )
+        return cls(
+            names,
+            tuple(np.concatenate([each.values[i] for each in deltas]) for i in range(len(names))),
+            tuple(nulls),
+            np.concatenate([each.at for each in deltas]),
+            np.concatenate([each.weight for each in deltas]),
+        )
+
+    def consolidate(self) -> Delta:
+        """Equal rows of an instant added up, and everything in the order of the contract."""
+        if len(self) < 2 or bool(np.all(self.at[1:] > self.at[:-1])):
+            return self._without_zeros()
+        by: list[IntArray] = []
+        for value, null in zip(reversed(self.values), reversed(self.nulls), strict=True):
+            by.append(value if null is None else np.where(null, 0, value))
+            if null is not None:
+                by.append(~null.astype(bool))
+        order = np.lexsort([*by, self.at])
+        ordered = self._take(order)
+        new = np.ones(len(self), dtype=bool)
+        new[1:] = ordered.at[1:] != ordered.at[:-1]
+        for value, null in zip(ordered.values, ordered.nulls, strict=True):
+            if null is None:
+                new[1:] |= value[1:] != value[:-1]
+            else:
+                new[1:] |= (null[1:] != null[:-1]) | (
+                    (value[1:] != value[:-1]) & ~null[1:].astype(bool)
+                )
+        starts = np.flatnonzero(new)
+        if len(starts) == len(self):
+            return ordered._without_zeros()._minus_first()
+        weight = ordered.weight
+        if weight.dtype != object and _may_overflow(weight):
+            weight = weight.astype(object)
+        return ordered._take(starts, np.add.reduceat(weight, starts))._without_zeros()._minus_first()
+
+    def at_instant(self, instant: int) -> Delta:
+        """The same changes, all of one instant (coarser instants are the finer, consolidated)."""
+        return Delta(
+            self.names,
+            self.values,
+            self.nulls,
+            np.full(len(self), instant, dtype=np.int64),
+            self.weight,
+        ).consolidate()
+
+    def rows(self) -> Iterator[tuple[tuple[int | None, ...], int, int]]:
+        """Each row with its multiplicity and its instant."""
+        columns: list[list[int | None]] = []
+        for value, null in zip(self.values, self.nulls, strict=True):
+            column: list[int | None] = value.tolist()
+            if null is not None:
+                column = [
+                    None if is_null else each for each, is_null in zip(column, null, strict=True)
+                ]
+            columns.append(column)
+        rows = zip(*columns, strict=True)
+        yield from zip(rows, self.weight.tolist(), self.at.tolist(), strict=True)
+
+    def _take(self, places: IntArray, weight: IntArray | None = None) -> Delta:
+        return Delta(
+            self.names,
+            tuple(each[places] for each in self.values),
+            tuple(None if each is None else each[places] for each in self.nulls),
+            self.at[places],
+            self.weight[places] if weight is None else weight,
+        )
+
+    def _without_zeros(self) -> Delta:
+        kept = self.weight != 0
+        return self if bool(np.all(kept)) else self._take(np.flatnonzero(kept))
+
+    def _minus_first(self) -> Delta:
+        """All `-` of an instant before all `+`, the order of rows kept."""
+        plus = self.weight > 0
+        if bool(np.all(plus)):
+            return self
+        return self._take(np.lexsort([plus.astype(np.int8), self.at]))
+
+
+def _may_overflow(weight: IntArray) -> bool:
+    return float(np.abs(weight.astype(np.float64)).sum()) > 2.0**62

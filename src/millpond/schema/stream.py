@@ -1,0 +1,50 @@
+"""Streams and their columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millpond.diagnostic import Span
+from millpond.schema.types import IntegerType, Interval
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a stream.
+
+    `check` is what CHECK says of a value that is not NULL; `domain` adds what the type says when
+    the type is a domain.
+    """
+
+    name: str
+    type: IntegerType
+    nullable: bool = True
+    check: Interval = Interval()
+    span: Span | None = None
+
+    @property
+    def domain(self) -> Interval:
+        return self.check.meet(self.type.range) if self.type.is_domain else self.check
+
+    @property
+    def values(self) -> Interval:
+        """Every value that a row can have here, types included."""
+        return self.check.meet(self.type.range)
+
+
+@dataclass(frozen=True)
+class Stream:
+    """An append-only bag of rows, in order of arrival."""
+
+    name: str
+    columns: tuple[Column, ...]
+    span: Span | None = None
+
+    def column(self, name: str) -> Column | None:
+        """The column of that name; upper and lower case are the same."""
+        folded = name.lower()
+        return next((each for each in self.columns if each.name.lower() == folded), None)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(each.name for each in self.columns)
