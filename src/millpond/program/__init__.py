@@ -1,6 +1,7 @@
 """The typed program that every engine runs: operators as data, their tick steps, their state."""
 
 from millpond.program.delta import Batch, Columns, Delta, IntArray
+from millpond.program.interpret import Step, grow, interpreted, run_step
 from millpond.program.kernel import partial_kernel, row_kernel
 from millpond.program.operator import (
     Best,
@@ -21,9 +22,10 @@ from millpond.program.operator import (
     Select,
     SynopsisJoin,
 )
+from millpond.program.partial import Merger, Partial, Undo
 from millpond.program.program import InputStream, Program
 from millpond.program.python import python_of
-from millpond.program.store import LARGEST, State, Store, decode, encode, strides
+from millpond.program.store import LARGEST, KeyedArray, State, Store, decode, encode, strides
 
 __all__ = [
     "LARGEST",
@@ -42,6 +44,7 @@ __all__ = [
     "Keep",
     "Key",
     "KeyOf",
+    "KeyedArray",
     "LeastOf",
     "Link",
     "Operator",
@@ -58,4 +61,11 @@ __all__ = [
     "python_of",
     "row_kernel",
     "strides",
+    "Step",
+    "grow",
+    "interpreted",
+    "run_step",
+    "Merger",
+    "Partial",
+    "Undo",
 ]

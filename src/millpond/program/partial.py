@@ -1,0 +1,156 @@
+"""Rows reduced elsewhere, merged into the state: what Δ and Γ are for a batch at a time.
+
+A *partial* is what a reduction makes of some rows: the buckets they fall into, with the number of
+rows or their best values.  Whoever reduces (Polars here, Catalyst on Spark), merging is the same
+step, and gives the changes that the rows cause together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from millpond.program.delta import Delta, IntArray
+from millpond.program.interpret import interpreted, run_step
+from millpond.program.kernel import partial_kernel
+from millpond.program.operator import Keep, Reduction
+from millpond.program.program import Program
+from millpond.program.store import KeyedArray, State, Store, encode
+
+
+@dataclass(frozen=True)
+class Partial:
+    """Buckets of one reduction (`number`: its place among the program's stores)."""
+
+    number: int
+    cell: IntArray
+    amount: IntArray
+    """How many rows fell into the bucket."""
+    bests: tuple[IntArray, ...]
+    at: IntArray
+
+    def __len__(self) -> int:
+        return len(self.cell)
+
+    def take(self, places: IntArray) -> Partial:
+        return Partial(
+            self.number,
+            self.cell[places],
+            self.amount[places],
+            tuple(each[places] for each in self.bests),
+            self.at[places],
+        )
+
+
+class Merger:
+    """Merges partials into the state of a program."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._kernel = partial_kernel(program)
+        self._bests = sum(name.startswith("best") for name in self._kernel.arrays)
+
+    def merge(self, state: State, partials: Sequence[Partial], *, ordered: bool = False) -> Delta:
+        """The changes that the partials cause; `ordered` if they are rows in order of arrival.
+
+        Instants are as `at` says; the result is not consolidated.
+        """
+        partials = [each for each in partials if len(each)]
+        size = sum(len(each) for each in partials)
+        if not size:
+            return Delta.empty(tuple(each.name for each in self._program.output))
+        columns = [
+            np.concatenate([np.full(len(each), each.number) for each in partials]),
+            np.concatenate([each.at for each in partials]),
+            np.concatenate([each.cell for each in partials]),
+            np.concatenate([each.amount for each in partials]),
+            *(
+                np.concatenate(
+                    [
+                        each.bests[k] if k < len(each.bests) else np.zeros(len(each), np.int64)
+                        for each in partials
+                    ]
+                )
+                for k in range(self._bests)
+            ),
+        ]
+        if ordered:
+            order = np.argsort(columns[1], kind="stable")
+            columns = [each[order] for each in columns]
+        selector, at, *arrays = (each.tolist() for each in columns)
+        return run_step(
+            interpreted(self._kernel, trapping=True),
+            self._program,
+            state,
+            size,
+            selector,
+            range(size),
+            at,
+            arrays,
+            wide=lambda: interpreted(self._kernel, trapping=False),
+        )
+
+    def improving(self, state: State, partial: Partial) -> Partial:
+        """Without what changes nothing: under DISTINCT, buckets that already hold as much."""
+        store = state.stores[partial.number]
+        spec = store.spec
+        if spec.keep is Keep.COUNT or not spec.dense or not len(partial):
+            return partial
+        if spec.keep is Keep.NOTHING:
+            return partial.take(np.flatnonzero(self._not_given(state, partial)))
+        if spec.keep is Keep.FLAG:
+            return partial.take(np.flatnonzero(_dense(store.values[0])[partial.cell] == 0))
+        better = _dense(store.present)[partial.cell] == 0
+        assert isinstance(spec, Reduction)
+        for k, best in enumerate(spec.bests):
+            held, new = _dense(store.values[k])[partial.cell], partial.bests[k]
+            better |= (new < held) if best.least else (new > held)
+        return partial.take(np.flatnonzero(better))
+
+    def _not_given(self, state: State, partial: Partial) -> IntArray:
+        """Rows that only pass through have the keys of the set of rows given."""
+        given = state.stores[-1].values[0]
+        if isinstance(given, KeyedArray):
+            return np.array([not given[place] for place in partial.cell.tolist()], dtype=bool)
+        return given[partial.cell] == 0
+
+
+def _dense(array: IntArray | KeyedArray) -> IntArray:
+    assert not isinstance(array, KeyedArray)
+    return array
+
+
+class Undo:
+    """Puts back what merging partials changed, if the changes turn out not to be wanted."""
+
+    def __init__(self, state: State, partials: Sequence[Partial]) -> None:
+        self._state = state
+        self._filled = state.filled.copy()
+        self._saved = [
+            (state.stores[each.number], cell, self._read(state.stores[each.number], cell))
+            for each in partials
+            for cell in np.unique(each.cell).tolist()
+        ]
+
+    @staticmethod
+    def _read(store: Store, cell: int) -> tuple[list[int], int]:
+        if store.spec.keep is Keep.NOTHING:
+            return [], 0
+        present = store.present[cell] if store.spec.keep is Keep.EXTREME else 0
+        return [each[cell] for each in store.values], present
+
+    def back(self, emitted: Delta) -> None:
+        """Restores buckets, and takes the rows of `emitted` out of the set of rows given."""
+        for store, cell, (values, present) in self._saved:
+            for array, value in zip(store.values, values, strict=True):
+                array[cell] = value
+            if store.spec.keep is Keep.EXTREME:
+                store.present[cell] = present
+        given = self._state.stores[-1]
+        columns = [name for name in emitted.names]
+        places = [columns.index(key.name) for key in given.spec.keys]
+        for row, _, _ in emitted.rows():
+            given.values[0][encode(given.spec.keys, [row[place] for place in places])] = 0
+        self._state.filled[:] = self._filled

@@ -1,0 +1,245 @@
+"""Tagged JSON lines in, checked rows out.
+
+Every line is an event: a row of a declared stream or a control line.  What is wrong with one is a
+diagnostic with its line number; nothing is dropped silently, and nothing is converted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Never
+
+from millpond.diagnostic import Diagnostic, InputError, UserError, did_you_mean
+from millpond.schema import Catalog, Stream
+
+CHUNK = 1 << 20
+"""Bytes asked for at a time: what has arrived is worked on before more is waited for."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """A row that arrived, or an instant without one (`stream` None)."""
+
+    stream: str | None
+    row: tuple[int | None, ...]
+    line: int
+
+
+@dataclass(frozen=True)
+class Reject:
+    """A line that is no event, and why."""
+
+    line: int
+    text: str
+    diagnostic: Diagnostic
+
+
+class TaggedReader:
+    """Reads events of the streams of a catalog."""
+
+    def __init__(self, catalog: Catalog, name: str) -> None:
+        self._name = name
+        self._catalog = catalog
+        self._streams = {each.name: each for each in catalog}
+        self._places = {
+            each.name: {column.name: place for place, column in enumerate(each.columns)}
+            for each in catalog
+        }
+        self._line = 0
+
+    def chunks(self, file: BinaryIO) -> Iterator[list[Event | Reject]]:
+        """The events of a file, in the pieces in which it arrives."""
+        rest = b""
+        fd = _descriptor(file)
+        while True:
+            chunk = os.read(fd, CHUNK) if fd is not None else file.read(CHUNK)
+            if not chunk:
+                break
+            whole, newline, rest = (rest + chunk).rpartition(b"\n")
+            if newline:
+                yield self._lines(whole)
+        if rest:
+            yield self._lines(rest)
+
+    def _lines(self, text: bytes) -> list[Event | Reject]:
+        events: list[Event | Reject] = []
+        for raw in text.split(b"\n"):
+            self._line += 1
+            if self._line == 1:
+                raw = raw.removeprefix(b"\xef\xbb\xbf")
+            if not raw.strip():
+                continue
+            try:
+                events.append(self._event(raw))
+            except InputError as error:
+                events.append(
+                    Reject(self._line, raw.decode(errors="replace"), error.diagnostics[0])
+                )
+        return events
+
+    def _event(self, raw: bytes) -> Event:
+        try:
+            said = json.loads(raw, parse_constant=self._no_number, object_pairs_hook=_unique)
+        except UnicodeDecodeError:
+            self._fail("MP307", "the line is not UTF-8 text", "save the file as UTF-8")
+        except _DuplicateKeyError as error:
+            self._fail("MP303", f"the key {error} stands twice", "give each column once")
+        except (ValueError, RecursionError) as error:
+            self._fail(
+                "MP301",
+                f"not a JSON object: {_short(str(error))}",
+                'an event looks like {"s": {"a": 1}}',
+            )
+        if not isinstance(said, dict) or not said:
+            self._fail("MP301", "an event is an object", 'an event looks like {"s": {"a": 1}}')
+        first = next(iter(said))
+        if first.startswith("@"):
+            return self._control(said)
+        stream = self._streams.get(first)
+        if stream is None:
+            self._fail(
+                "MP302",
+                f"unknown stream `{_short(first)}`",
+                *did_you_mean(first, self._catalog.names),
+            )
+        if len(said) > 1:
+            extra = list(said)[1]
+            self._fail(
+                "MP301",
+                f"one stream a line, not also `{_short(extra)}`",
+                "put each row on a line of its own",
+            )
+        return Event(stream.name, self._row(stream, said[first]), self._line)
+
+    def _control(self, said: dict[str, Any]) -> Event:
+        if list(said) == ["@tick"]:
+            if said["@tick"] == 1 and not isinstance(said["@tick"], bool):
+                return Event(None, (), self._line)
+            self._fail("MP308", "a tick is written as 1", 'write {"@tick": 1}')
+        key = next(iter(said))
+        if key in ("@time", "@end", "@punct"):
+            self._fail(
+                "MP308",
+                f"`{key}` is about timed streams, and those of this file are untimed",
+                'write {"@tick": 1} for an instant with no row',
+            )
+        self._fail(
+            "MP308", f"unknown control line `{_short(key)}`", *did_you_mean(key, ["@tick", "@time"])
+        )
+
+    def _row(self, stream: Stream, values: Any) -> tuple[int | None, ...]:
+        if not isinstance(values, dict):
+            self._fail(
+                "MP303",
+                f"a row of `{stream.name}` is an object of its columns",
+                f"columns: {', '.join(stream.names)}",
+            )
+        row: list[int | None] = []
+        for column in stream.columns:
+            if column.name not in values:
+                extra = [name for name in values if name not in self._places[stream.name]]
+                self._fail(
+                    "MP303",
+                    f"a row of `{stream.name}` lacks column `{column.name}`",
+                    *(did_you_mean(extra[0], stream.names) if extra else ("write NULL as null",)),
+                )
+            value = values[column.name]
+            if type(value) is int:
+                if value not in column.values:
+                    self._outside(stream, column.name, value)
+                row.append(value)
+            elif value is None and column.nullable:
+                row.append(None)
+            else:
+                self._wrong(stream, column.name, value)
+        if len(values) > len(row):
+            extra = [name for name in values if name not in self._places[stream.name]]
+            self._fail(
+                "MP303",
+                f"stream `{stream.name}` has no column `{_short(extra[0])}`",
+                *did_you_mean(extra[0], stream.names),
+            )
+        return tuple(row)
+
+    def _outside(self, stream: Stream, name: str, value: int) -> Never:
+        column = stream.columns[self._places[stream.name][name]]
+        if value not in column.type.range:
+            self._fail(
+                "MP305",
+                f"{_short(str(value))} does not fit in `{stream.name}.{name}`, which is {column.type}",
+                f"{column.type} holds {column.type.range}",
+            )
+        self._fail(
+            "MP306",
+            f"{value} is outside the CHECK of `{stream.name}.{name}`",
+            f"the CHECK allows {column.check}",
+        )
+
+    def _wrong(self, stream: Stream, name: str, value: Any) -> Never:
+        column = stream.columns[self._places[stream.name][name]]
+        if value is None:
+            self._fail(
+                "MP306",
+                f"`{stream.name}.{name}` is NOT NULL, and the row has null there",
+                "give a value, or drop NOT NULL",
+            )
+        self._fail(
+            "MP304",
+            f"`{stream.name}.{name}` is {column.type}, and the row has {_short(json.dumps(value))}",
+            "write an integer without quotes, point or exponent",
+        )
+
+    def _no_number(self, constant: str) -> Never:
+        self._fail("MP304", f"{constant} is no value", "write null, or leave the row out")
+
+    def _fail(self, code: str, message: str, *helps: str) -> Never:
+        raise InputError(Diagnostic(code, message, file=self._name, line=self._line, helps=helps))
+
+
+class _DuplicateKeyError(ValueError):
+    pass
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise _DuplicateKeyError(f"`{key}`")
+            seen.add(key)
+    return made
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _descriptor(file: BinaryIO) -> int | None:
+    """The file's descriptor, if it has one and nothing was read ahead of us."""
+    try:
+        return file.fileno()
+    except (OSError, AttributeError, ValueError):
+        return None
+
+
+def open_input(path: str) -> BinaryIO:
+    """Opens tagged input; `-` is standard input."""
+    import sys
+
+    if path == "-":
+        return sys.stdin.buffer
+    try:
+        return open(path, "rb", buffering=0)
+    except OSError as error:
+        raise UserError(
+            Diagnostic(
+                "MP404",
+                f"cannot read the input: {error.strerror or error}",
+                file=path,
+                helps=("give a file of tagged JSON lines, or - for standard input",),
+            )
+        ) from None

@@ -1,0 +1,156 @@
+"""The tick lowering: a program's step compiled with Numba, and kept compiled between runs.
+
+The printed step is written to a file in the user's cache folder, named by what it says, and
+imported from there, so that Numba's own cache finds it again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import tempfile
+import warnings
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+
+from millpond.program import (
+    Batch,
+    Delta,
+    IntArray,
+    Program,
+    State,
+    Step,
+    interpreted,
+    python_of,
+    row_kernel,
+    run_step,
+)
+
+_HEADER = '''"""A compiled step of millpond; made by it, and made again when it is gone."""
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def grow(out):
+    larger = np.empty((2 * len(out), out.shape[1]), dtype=out.dtype)
+    larger[: len(out)] = out
+    return larger
+
+
+@njit(cache=True)
+'''
+
+
+class TickLowering:
+    """Advances a program row by row: compiled, or in the interpreter for a few rows."""
+
+    name = "tick"
+
+    def __init__(self, program: Program, *, compiled: bool = True) -> None:
+        self._program = program
+        self._kernel = row_kernel(program)
+        self._compiled = compiled
+        self.possible = all(spec.dense for spec in program.stores)
+        """Keyed stores have no compiled form."""
+
+    def advance(self, state: State, batch: Batch) -> Delta:
+        """Takes the rows of a batch in; gives the changes they cause, not consolidated."""
+        compiled = self._compiled and self.possible and not state.wide
+        step = self._compile() if compiled else interpreted(self._kernel, trapping=not state.wide)
+        arrays: list[IntArray] = []
+        for columns, stream in zip(batch.columns, self._program.inputs, strict=True):
+            for name in stream.columns:
+                arrays += [columns.values[name], columns.nulls[name]]
+        selector, row, at = batch.stream, batch.row, batch.at
+        if not compiled:
+            return run_step(
+                step, self._program, state, len(batch), selector.tolist(), row.tolist(),
+                at.tolist(), [each.tolist() for each in arrays], wide=self._wide,
+            )  # fmt: skip
+        return run_step(
+            step, self._program, state, len(batch), selector, row, at, arrays, wide=self._wide
+        )
+
+    @property
+    def cached(self) -> bool:
+        """Whether the compiled step is at hand, so that using it costs no compiling."""
+        return self.possible and _cached(self._source())
+
+    def _wide(self) -> Step:
+        return interpreted(self._kernel, trapping=False)
+
+    def _source(self) -> str:
+        return _HEADER + python_of(self._kernel)
+
+    def _compile(self) -> Step:
+        module = _module(self._source())
+        step: Step = module.rows
+        return step
+
+
+def cache_folder() -> Path:
+    """Where compiled steps are kept; a folder of this process's own if that cannot be written."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    folder = Path(base) / "millpond" / "tick"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = tempfile.TemporaryFile(dir=folder)
+        probe.close()
+    except OSError:
+        return _own_folder()
+    return folder
+
+
+@lru_cache(maxsize=1)
+def _own_folder() -> Path:
+    import atexit
+    import shutil
+
+    folder = Path(tempfile.mkdtemp(prefix="millpond-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _digest(source: str) -> str:
+    return hashlib.sha256(source.encode()).hexdigest()[:24]
+
+
+def _cached(source: str) -> bool:
+    name = f"step_{_digest(source)}"
+    if name in _loaded:
+        return True
+    return any((cache_folder() / "__pycache__").glob(f"{name}.rows-*.nbc"))
+
+
+_loaded: dict[str, ModuleType] = {}
+
+
+def _module(source: str) -> ModuleType:
+    name = f"step_{_digest(source)}"
+    if name not in _loaded:
+        path = cache_folder() / f"{name}.py"
+        if not path.exists():
+            with tempfile.NamedTemporaryFile(
+                "w", dir=path.parent, suffix=".tmp", delete=False
+            ) as file:
+                file.write(source)
+            os.replace(file.name, path)
+        spec = importlib.util.spec_from_file_location(f"millpond_{name}", path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            spec.loader.exec_module(module)
+        _loaded[name] = module
+    return _loaded[name]
+
+
+def writable(array: IntArray) -> IntArray:
+    """A 64-bit array in the one layout that compiled steps are made for."""
+    return np.require(array, dtype=np.int64, requirements=["C", "W"])
