@@ -1,0 +1,8 @@
+"""Continuous queries over streams, with a proved bound on their memory before they start."""
+
+from importlib.metadata import PackageNotFoundError, version
+
+try:
+    __version__ = version("millpond")
+except PackageNotFoundError:  # read from a source tree that is not installed
+    __version__ = "0"

@@ -63,7 +63,11 @@ def _projected(query: SpjQuery) -> Iterator[Violation]:
     seen = set()
     for each in query.projection:
         value = each.value
-        if isinstance(value, Attribute) and value not in seen and not query.predicate.bounded(value):
+        if (
+            isinstance(value, Attribute)
+            and value not in seen
+            and not query.predicate.bounded(value)
+        ):
             seen.add(value)
             yield Violation("C1", (value,), each.span)
 
@@ -123,7 +127,9 @@ def _span_of(query: SpjQuery, attributes: Sequence[Attribute]) -> Span | None:
     for comparison in query.comparisons:
         sides = [comparison.left, comparison.right]
         named = [
-            side for side in sides if isinstance(side, ColumnRef) and attribute_of(side) in attributes
+            side
+            for side in sides
+            if isinstance(side, ColumnRef) and attribute_of(side) in attributes
         ]
         if len(named) == 2 and named[0].alias != named[1].alias:
             return comparison.span

@@ -37,7 +37,10 @@ def verdict_of(query: Query, *, budget: int = DEFAULT_BUDGET) -> Verdict:
     spj = normal_form(query)
     if spj is None:
         return _outside(
-            query, None, "the query is no select-project-join query", SideUnits(MemoryClass.OUTSIDE, None)
+            query,
+            None,
+            "the query is no select-project-join query",
+            SideUnits(MemoryClass.OUTSIDE, None),
         )
     answer = _answer(spj)
     failed = violations(spj)
@@ -72,7 +75,12 @@ def _bounded(query: Query, spj: SpjQuery, answer: SideUnits, budget: int) -> Ver
     if units > budget:
         memory = MemoryClass.IMPRACTICAL
         reasons.append(
-            Reason("budget", "MP221", f"{units} units are more than the budget of {budget}", span=spj.span)
+            Reason(
+                "budget",
+                "MP221",
+                f"{units} units are more than the budget of {budget}",
+                span=spj.span,
+            )
         )
     return Verdict(
         query.name,
@@ -88,9 +96,7 @@ def _bounded(query: Query, spj: SpjQuery, answer: SideUnits, budget: int) -> Ver
     )
 
 
-def _linear(
-    query: Query, spj: SpjQuery, failed: list[Violation], answer: SideUnits
-) -> Verdict:
+def _linear(query: Query, spj: SpjQuery, failed: list[Violation], answer: SideUnits) -> Verdict:
     named = list(dict.fromkeys(each for violation in failed for each in violation.attributes))
     reasons = tuple(
         Reason(
@@ -216,7 +222,9 @@ def _extreme(best: Function) -> str:
     return "minimum" if best.side is Side.LOW else "maximum"
 
 
-def _product(keys: tuple[Function, ...], buckets: int, noun: str, *, qualified: bool = False) -> str:
+def _product(
+    keys: tuple[Function, ...], buckets: int, noun: str, *, qualified: bool = False
+) -> str:
     names = [_name(key, qualified=qualified) for key in keys]
     slots = 1
     for key in keys:
@@ -234,7 +242,9 @@ def _name(key: Function, *, qualified: bool) -> str:
 
 
 def _keeps(key: Function, *, qualified: bool = False) -> str:
-    return f"{_name(key, qualified=qualified)} in {key.clamp}" + (" or NULL" if key.null_slot else "")
+    return f"{_name(key, qualified=qualified)} in {key.clamp}" + (
+        " or NULL" if key.null_slot else ""
+    )
 
 
 def dense(keys: tuple[Function, ...]) -> bool:
@@ -248,7 +258,9 @@ def dense(keys: tuple[Function, ...]) -> bool:
 def _bytes(shape: Shape) -> int:
     """Bytes of the state as it is checkpointed: 64 bits for each key and each value."""
     total = sum(
-        part.buckets * 8 * (len(part.keys) + max(1, len(part.bests))) for each in shape.streams for part in each.parts
+        part.buckets * 8 * (len(part.keys) + max(1, len(part.bests)))
+        for each in shape.streams
+        for part in each.parts
     )
     if shape.emitted is not None:
         total += shape.emitted_rows * 8 * max(1, len(shape.emitted))
@@ -268,6 +280,4 @@ def _answer(spj: SpjQuery) -> SideUnits:
 
 def _buffer(query: Query) -> SideUnits:
     """The open instant: one row, since every row of an untimed stream is an instant of its own."""
-    return SideUnits(
-        MemoryClass.CONSTANT, max(len(each.columns) for each in query.streams)
-    )
+    return SideUnits(MemoryClass.CONSTANT, max(len(each.columns) for each in query.streams))

@@ -21,7 +21,9 @@ def lto_queries(predicate: Closure, constants: Sequence[int]) -> Iterator[Closur
     yield from _refine(predicate, choices)
 
 
-def _refine(predicate: Closure, choices: Sequence[tuple[list[Bound[Attribute]], ...]]) -> Iterator[Closure]:
+def _refine(
+    predicate: Closure, choices: Sequence[tuple[list[Bound[Attribute]], ...]]
+) -> Iterator[Closure]:
     if not predicate.satisfiable:
         return
     if not choices:

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 if TYPE_CHECKING:
     from millpond.memory.lto import Closure
     from millpond.memory.shape import Function
@@ -37,6 +35,8 @@ def reachable(keys: Sequence[Function], predicate: Closure) -> int:
 
 
 def _boxes(keys: Sequence[Function], predicate: Closure, space: int) -> int:
+    import numpy as np  # a bound without two keys needs none of it
+
     index = np.arange(space)
     alive = np.ones(space, dtype=bool)
     lows, highs = [], []

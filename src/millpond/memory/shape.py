@@ -24,10 +24,10 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import product
 
-from millpond.memory.lto import Closure, joins, order_choices
+from millpond.memory.lto import Closure, order_choices
 from millpond.memory.reachable import reachable
 from millpond.memory.spj import Attribute, SpjQuery
-from millpond.order import ZERO, Bound
+from millpond.order import ZERO, Bound, Zero
 from millpond.schema import Interval
 
 
@@ -152,6 +152,16 @@ _Bounds = list[Bound[Attribute]]
 _MOST_COMBINATIONS = 20_000
 
 
+@dataclass(frozen=True)
+class _Meeting:
+    """A part of each input whose rows can join, and what their rows have to satisfy together."""
+
+    places: tuple[int, ...]
+    closure: Closure
+    joins: tuple[Join, ...]
+    equalities: tuple[Join, ...]
+
+
 class _Splitter:
     """Splits inputs into parts until every combination of parts is compared by at most one
     function without bound per input."""
@@ -160,168 +170,173 @@ class _Splitter:
         self._query = query
         self._aliases = [alias for alias, _ in query.streams]
         self._parts: list[list[_Bounds]] = [[[]] for _ in query.streams]
+        self._owns: list[list[Closure]] = []
 
     def run(self) -> tuple[tuple[StreamShape, ...], tuple[Combination, ...]]:
         while True:
-            found = [
-                (places, closure)
-                for places in product(*(range(len(each)) for each in self._parts))
-                if (closure := self._closure(places)).satisfiable
+            self._owns = [
+                [self._query.predicate.with_bounds(part) for part in parts] for parts in self._parts
             ]
-            if len(found) > _MOST_COMBINATIONS:
-                raise ShapeNotFoundError(f"too many parts for {self._query.span.text!r}")
+            found = list(self._meetings())
             exact = self._exact(found)
             stuck = self._stuck(found, exact)
             if stuck is None:
                 return self._finish(found, exact)
             self._split(*stuck)
 
-    def _closure(self, places: Sequence[int]) -> Closure:
-        bounds = (
-            bound
-            for parts, place in zip(self._parts, places, strict=True)
-            for bound in parts[place]
-        )
-        return self._query.predicate.with_bounds(bounds)
+    def _meetings(self) -> Iterator[_Meeting]:
+        count = 0
+        for places in product(*(range(len(each)) for each in self._parts)):
+            closure = self._query.predicate.with_bounds(
+                bound
+                for parts, place in zip(self._parts, places, strict=True)
+                for bound in parts[place]
+            )
+            if not closure.satisfiable:
+                continue
+            count += 1
+            if count > _MOST_COMBINATIONS:
+                raise ShapeNotFoundError(f"too many parts for {self._query.span.text!r}")
+            owns = dict(zip(self._aliases, map(self._own, enumerate(places)), strict=True))
+            joins, equalities = _conditions(self._query, closure, owns)
+            yield _Meeting(places, closure, tuple(joins), tuple(equalities))
 
-    def _part_closure(self, place: int, part: int) -> Closure:
-        return self._query.predicate.with_bounds(self._parts[place][part])
+    def _own(self, at: tuple[int, int]) -> Closure:
+        """What P+ says of rows of a part, whatever they meet."""
+        place, part = at
+        return self._owns[place][part]
 
-    def _exact(self, found: _Found) -> dict[tuple[int, int], set[Attribute]]:
+    def _functions(
+        self, meeting: _Meeting, at: tuple[int, int], exact: set[Attribute]
+    ) -> list[Function]:
+        return _functions(self._query, meeting, self._own(at), self._aliases[at[0]], exact)
+
+    def _exact(self, found: Sequence[_Meeting]) -> dict[tuple[int, int], set[Attribute]]:
         """The columns of each part that are kept exactly, whichever combination asks for it."""
         exact: dict[tuple[int, int], set[Attribute]] = {}
-        for places, closure in found:
-            for place, part in enumerate(places):
-                own = self._part_closure(place, part)
-                mine = exact.setdefault((place, part), set())
-                mine |= _needed(self._query, own, self._aliases[place])
-                functions = _functions(closure, own, self._aliases[place], mine)
+        for meeting in found:
+            for at in enumerate(meeting.places):
+                own = self._own(at)
+                mine = exact.setdefault(at, set())
+                mine |= _needed(self._query, own, self._aliases[at[0]])
+                mine |= {each for each in self._equated(meeting, at) if own.bounded(each)}
+                functions = self._functions(meeting, at, mine)
                 mine |= {each for each in _two_sided(functions) if own.bounded(each)}
                 open_ended = [each for each in functions if not each.finite]
                 if len(open_ended) > 1:
                     mine |= {x for each in open_ended for x, _ in each.terms if own.bounded(x)}
         return exact
 
+    def _equated(self, meeting: _Meeting, at: tuple[int, int]) -> list[Attribute]:
+        """The columns of a part that the combination joins by equality, and that vary in it."""
+        own, alias = self._own(at), self._aliases[at[0]]
+        return [
+            each
+            for x, y, _ in meeting.equalities
+            for each in (x, y)
+            if each.alias == alias and own.interval(each).size != 1
+        ]
+
     def _stuck(
-        self, found: _Found, exact: Mapping[tuple[int, int], set[Attribute]]
-    ) -> tuple[tuple[int, ...], Closure, list[Attribute]] | None:
+        self, found: Sequence[_Meeting], exact: Mapping[tuple[int, int], set[Attribute]]
+    ) -> tuple[_Meeting, list[Attribute]] | None:
         """The first combination that is compared by too much, and the columns to split by."""
         allowed = 1 if self._query.distinct else 0
-        for places, closure in found:
-            for place, part in enumerate(places):
-                own = self._part_closure(place, part)
-                functions = _functions(closure, own, self._aliases[place], exact[place, part])
+        for meeting in found:
+            for at in enumerate(meeting.places):
+                equated = [each for each in self._equated(meeting, at) if each not in exact[at]]
+                functions = self._functions(meeting, at, exact[at])
                 open_ended = [each for each in functions if not each.finite]
-                if _two_sided(functions) or len(open_ended) > allowed:
-                    mine = [x for each in functions for x, _ in each.terms]
+                if equated or _two_sided(functions) or len(open_ended) > allowed:
+                    mine = [*equated, *(x for each in functions for x, _ in each.terms)]
                     theirs = [
-                        y if x in mine else x for x, y, _ in joins(closure) if x in mine or y in mine
+                        y if x in mine else x
+                        for x, y, _ in (*meeting.joins, *meeting.equalities)
+                        if x in mine or y in mine
                     ]
-                    return places, closure, list(dict.fromkeys([*theirs, *mine]))
+                    return meeting, list(dict.fromkeys([*theirs, *mine]))
         return None
 
-    def _split(
-        self, places: Sequence[int], closure: Closure, attributes: Sequence[Attribute]
-    ) -> None:
-        """Splits the part of one input, after the buckets of Definition 7.3.
+    def _split(self, meeting: _Meeting, attributes: Sequence[Attribute]) -> None:
+        """Splits the part of one input, after the buckets of Definition 7.3."""
+        place, alternatives = self._open(meeting, attributes)
+        refined = []
+        for part, own in zip(self._parts[place], self._owns[place], strict=True):
+            if any(_holds(own, each) for each in alternatives):
+                refined.append(part)
+                continue
+            refined += [
+                [*part, *each] for each in alternatives if own.with_bounds(each).satisfiable
+            ]
+        self._parts[place] = refined
 
-        First by what the combination leaves open; then by what the part alone leaves open: the
-        others may say where a column lies, and yet it is kept for combinations that do not.
+    def _open(
+        self, meeting: _Meeting, attributes: Sequence[Attribute]
+    ) -> tuple[int, tuple[_Bounds, ...]]:
+        """An input, and alternatives that its part of the combination leaves open.
+
+        First what the combination leaves open; then what the part alone does: the others may say
+        where a column lies, and yet it is kept for combinations that do not.
         """
-        found = list(_alternatives(self._query, attributes))
-        owns = [self._part_closure(place, part) for place, part in enumerate(places)]
-        open_here = [
-            alternatives
-            for told in ([closure] * len(owns), owns)
-            for alternatives in found
-            if not any(
-                _holds(told[self._aliases.index(_alias_of(each))], each) for each in alternatives
-            )
-        ]
-        for alternatives in open_here[:1]:
-            place = self._aliases.index(_alias_of(alternatives[0]))
-            refined = []
-            for part in self._parts[place]:
-                own = self._query.predicate.with_bounds(part)
-                if any(_holds(own, each) for each in alternatives):
-                    refined.append(part)
-                    continue
-                refined += [
-                    [*part, *each] for each in alternatives if own.with_bounds(each).satisfiable
-                ]
-            self._parts[place] = refined
-            return
+        owns = [self._own(at) for at in enumerate(meeting.places)]
+        for told in ([meeting.closure] * len(owns), owns):
+            for alternatives in _alternatives(self._query, attributes):
+                place = self._aliases.index(_alias_of(alternatives[0]))
+                if not any(_holds(told[place], each) for each in alternatives):
+                    return place, alternatives
         raise ShapeNotFoundError(f"no synopsis for {self._query.span.text!r}")
 
     def _finish(
-        self, found: _Found, exact: Mapping[tuple[int, int], set[Attribute]]
+        self, found: Sequence[_Meeting], exact: Mapping[tuple[int, int], set[Attribute]]
     ) -> tuple[tuple[StreamShape, ...], tuple[Combination, ...]]:
         keys: dict[tuple[int, int], dict[_Name, Function]] = {each: {} for each in exact}
         bests: dict[tuple[int, int], dict[_Name, Function]] = {each: {} for each in exact}
         chosen: list[tuple[list[_Name | None], list[tuple[Function, ...]]]] = []
-        for places, closure in found:
+        for meeting in found:
             best_of: list[_Name | None] = []
             active: list[tuple[Function, ...]] = []
-            for place, part in enumerate(places):
-                own = self._part_closure(place, part)
-                functions = _functions(closure, own, self._aliases[place], exact[place, part])
+            for at in enumerate(meeting.places):
+                functions = self._functions(meeting, at, exact[at])
                 active.append(tuple(functions))
                 best = None
                 if self._query.distinct and functions:
                     best = max(functions, key=lambda each: (not each.finite, each.clamp.size or 0))
                     functions.remove(best)
-                    _widen(bests[place, part], best)
+                    _widen(bests[at], best)
                 for each in functions:
-                    _widen(keys[place, part], each)
+                    _widen(keys[at], each)
                 best_of.append(None if best is None else _named(best))
             chosen.append((best_of, active))
         combinations = []
         numbers = self._numbers(exact)
-        for (places, closure), (best_of, active) in zip(found, chosen, strict=True):
-            held = [list(bests[each]) for each in enumerate(places)]
+        for meeting, (best_of, active) in zip(found, chosen, strict=True):
+            held = [list(bests[each]) for each in enumerate(meeting.places)]
             combinations.append(
                 Combination(
-                    tuple(numbers[each] for each in enumerate(places)),
+                    tuple(numbers[each] for each in enumerate(meeting.places)),
                     tuple(
                         None if name is None else names.index(name)
                         for name, names in zip(best_of, held, strict=True)
                     ),
                     tuple(active),
-                    tuple(joins(closure)),
-                    tuple(_equalities(self._query, closure)),
+                    meeting.joins,
+                    meeting.equalities,
                 )
             )
-        self._check_equalities(found, exact)
         streams = []
         for place, (alias, stream) in enumerate(self._query.streams):
             parts = []
-            for at, part in exact:
-                if at != place:
+            for at in exact:
+                if at[0] != place:
                     continue
-                own = self._part_closure(place, part)
-                fixed = [each for each in own.elements if each in exact[at, part]]
-                all_keys = (
-                    *_exact_keys(self._query, own, fixed),
-                    *keys[at, part].values(),
-                )
+                own = self._own(at)
+                fixed = [each for each in own.elements if each in exact[at]]
+                all_keys = (*_exact_keys(self._query, own, fixed), *keys[at].values())
                 parts.append(
-                    Part(own, all_keys, tuple(bests[at, part].values()), reachable(all_keys, own))
+                    Part(own, all_keys, tuple(bests[at].values()), reachable(all_keys, own))
                 )
             streams.append(StreamShape(alias, stream.name, tuple(parts)))
         return tuple(streams), tuple(combinations)
-
-    def _check_equalities(
-        self, found: _Found, exact: Mapping[tuple[int, int], set[Attribute]]
-    ) -> None:
-        """Columns that a combination makes equal have to be kept exactly by their own parts."""
-        for places, closure in found:
-            for x, y, _ in _equalities(self._query, closure):
-                for each in (x, y):
-                    place = self._aliases.index(each.alias)
-                    own = self._part_closure(place, places[place])
-                    kept = _canonical(own, each) in exact[place, places[place]]
-                    if not kept and own.interval(each).size != 1:
-                        raise ShapeNotFoundError(f"{each} is not kept: {self._query.span.text!r}")
 
     def _numbers(self, exact: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
         """Parts that no combination uses are left out, so the others are numbered anew."""
@@ -333,7 +348,6 @@ class _Splitter:
         return numbers
 
 
-_Found = list[tuple[tuple[int, ...], Closure]]
 _Name = tuple[Side, tuple[tuple[Attribute, int], ...]]
 
 
@@ -361,27 +375,66 @@ def _needed(query: SpjQuery, predicate: Closure, alias: str) -> set[Attribute]:
     """The attributes of an input that are kept exactly: projected, or joined by equality."""
     others = [each for each in predicate.elements if each.alias != alias]
     return {
-        _canonical(predicate, x)
+        _canonical(query, predicate, x)
         for x in query.of(alias)
         if not _fixed(query, predicate, x)
-        and (x in query.projected or any(predicate.offset(x, y) is not None for y in others))
+        and (x in query.projected or any(_rigid(query, predicate, x, y) for y in others))
     }
 
 
-def _equalities(query: SpjQuery, closure: Closure) -> Iterator[Join]:
-    """The equality joins of a combination, between columns that vary."""
-    elements = closure.elements
-    for place, x in enumerate(elements):
-        for y in elements[place + 1 :]:
-            offset = closure.offset(x, y)
-            if (
-                x.alias != y.alias
-                and offset is not None
-                and _canonical(closure, x) == x
-                and _canonical(closure, y) == y
-                and not _fixed(query, query.predicate, x)
-            ):
-                yield x, y, offset
+def _conditions(
+    query: SpjQuery, closure: Closure, owns: Mapping[str, Closure]
+) -> tuple[list[Join], list[Join]]:
+    """The joins and the equalities of a combination: with the filters of the parts they say all
+    that the query asks of rows of these parts.
+
+    A filter that only the combination implies counts for nothing here, because the parts let
+    other rows in: with `i < a` and rows of `a = 3`, rows of a part `i <= 3` are still compared.
+    """
+    joins: list[Join] = []
+    equalities: list[Join] = []
+    varying = [
+        each
+        for each in closure.elements
+        if not query.nullable(each) and _canonical(query, owns[each.alias], each) == each
+    ]
+    for place, x in enumerate(varying):
+        for y in varying[place + 1 :]:
+            if x.alias == y.alias:
+                continue
+            found = [
+                (one, other, c)
+                for one, other in ((x, y), (y, x))
+                if (c := closure.bound(one, other)) is not None
+                and not _follows(closure, owns, one, other, c)
+            ]
+            if len(found) == 2 and closure.offset(x, y) is not None:
+                equalities.append(found[0])
+            else:
+                joins += found
+    return joins, equalities
+
+
+def _follows(
+    closure: Closure, owns: Mapping[str, Closure], x: Attribute, y: Attribute, c: int
+) -> bool:
+    """Whether `x - y <= c` follows from the parts' own filters and other comparisons."""
+
+    def bound(one: Attribute | Zero, other: Attribute | Zero) -> int | None:
+        filtered = {each.alias for each in (one, other) if isinstance(each, Attribute)}
+        return (owns[filtered.pop()] if len(filtered) == 1 else closure).bound(one, other)
+
+    def through(k: Attribute | Zero) -> bool:
+        first, second = bound(x, k), bound(k, y)
+        return first is not None and second is not None and first + second <= c
+
+    return through(ZERO) or any(
+        k not in (x, y)
+        and through(k)
+        and closure.offset(x, k) is None
+        and closure.offset(k, y) is None
+        for k in closure.elements
+    )
 
 
 def _two_sided(functions: Iterable[Function]) -> list[Attribute]:
@@ -394,33 +447,29 @@ def _two_sided(functions: Iterable[Function]) -> list[Attribute]:
 
 
 def _functions(
-    closure: Closure, own: Closure, alias: str, exact: set[Attribute]
+    query: SpjQuery, meeting: _Meeting, own: Closure, alias: str, exact: set[Attribute]
 ) -> list[Function]:
     """The functions of an input beside its exact columns.
 
-    What the others tell apart is said by the combination (`closure`); which values the rows can
-    have, by their own part alone (`own`).
+    What the others tell apart is said by the combination; which values the rows can have, by
+    their own part alone.
     """
     asked: dict[tuple[Side, Attribute], dict[Attribute, int]] = {}
-    for x, y, c in joins(closure):
+    for x, y, c in meeting.joins:
         if x.alias == alias:
             mine, partner, side, offset = x, y, Side.LOW, -c
         elif y.alias == alias:
             mine, partner, side, offset = y, x, Side.HIGH, c
         else:
             continue
-        canonical = _canonical(own, mine)
-        if canonical in exact or own.interval(canonical).size == 1:
+        if mine in exact or own.interval(mine).size == 1:
             continue
-        value = offset + (own.offset(mine, canonical) or 0)
-        terms = asked.setdefault((side, partner), {})
-        known = terms.get(canonical, value)
-        terms[canonical] = max(known, value) if side is Side.LOW else min(known, value)
+        asked.setdefault((side, partner), {})[mine] = offset
     merged: dict[_Name, list[int | None]] = {}
     for (side, partner), terms in asked.items():
         base = min(terms.values()) if side is Side.LOW else max(terms.values())
         normal = tuple(sorted((each, offset - base) for each, offset in terms.items()))
-        limits = closure.interval(partner)
+        limits = meeting.closure.interval(partner)
         limit = limits.low if side is Side.LOW else limits.high
         merged.setdefault((side, normal), []).append(None if limit is None else limit - base)
     return [
@@ -451,7 +500,9 @@ def _clamp(
         return Interval(low if floor is None else floor if low is None else max(low, floor), high)
     low, high = _least(lows, none_is_least=True), _least(highs, none_is_least=False)
     ceiling = _greatest(limits, none_is_least=False)
-    return Interval(low, high if ceiling is None else ceiling if high is None else min(high, ceiling))
+    return Interval(
+        low, high if ceiling is None else ceiling if high is None else min(high, ceiling)
+    )
 
 
 def _greatest(values: Iterable[int | None], *, none_is_least: bool) -> int | None:
@@ -468,11 +519,6 @@ def _least(values: Iterable[int | None], *, none_is_least: bool) -> int | None:
     return min((each for each in found if each is not None), default=None)
 
 
-def answer_keys(query: SpjQuery) -> tuple[Function, ...]:
-    """The keys that tell the rows of the answer apart."""
-    return tuple(_exact_keys(query, query.predicate, query.projected))
-
-
 def _exact_keys(
     query: SpjQuery, predicate: Closure, attributes: Sequence[Attribute]
 ) -> Iterator[Function]:
@@ -480,7 +526,7 @@ def _exact_keys(
     seen: list[Attribute] = []
     for each in attributes:
         if _fixed(query, predicate, each) or any(
-            predicate.offset(each, other) is not None for other in seen
+            _rigid(query, predicate, each, other) for other in seen
         ):
             continue
         seen.append(each)
@@ -493,12 +539,19 @@ def _fixed(query: SpjQuery, predicate: Closure, each: Attribute) -> bool:
     return predicate.interval(each).size == 1 and not query.nullable(each)
 
 
-def _canonical(predicate: Closure, each: Attribute) -> Attribute:
+def _rigid(query: SpjQuery, predicate: Closure, x: Attribute, y: Attribute) -> bool:
+    """Whether each of x and y tells the other; a CHECK that allows one value allows NULL too."""
+    if query.nullable(x) or query.nullable(y):
+        return x == y
+    return predicate.offset(x, y) is not None
+
+
+def _canonical(query: SpjQuery, predicate: Closure, each: Attribute) -> Attribute:
     """The first attribute of the same input that differs from this one by a constant only."""
     return next(
         other
         for other in predicate.elements
-        if other.alias == each.alias and predicate.offset(other, each) is not None
+        if other.alias == each.alias and _rigid(query, predicate, other, each)
     )
 
 
@@ -523,9 +576,7 @@ def _alternatives(
 
 def _alias_of(bounds: _Bounds) -> str:
     """The input that a filter is about."""
-    return next(
-        side.alias for bound in bounds for side in bound[:2] if isinstance(side, Attribute)
-    )
+    return next(side.alias for bound in bounds for side in bound[:2] if isinstance(side, Attribute))
 
 
 def _holds(predicate: Closure, bounds: Iterable[Bound[Attribute]]) -> bool:

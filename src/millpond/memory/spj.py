@@ -83,9 +83,7 @@ class SpjQuery:
 
     @cached_property
     def projected(self) -> tuple[Attribute, ...]:
-        return tuple(
-            each.value for each in self.projection if isinstance(each.value, Attribute)
-        )
+        return tuple(each.value for each in self.projection if isinstance(each.value, Attribute))
 
     @cached_property
     def predicate(self) -> DifferenceBounds[Attribute]:
@@ -96,7 +94,9 @@ class SpjQuery:
         return closure.with_bounds(
             bound
             for each in self.relevant
-            for bound in _interval(each, self.columns[each].domain.low, self.columns[each].domain.high)
+            for bound in _interval(
+                each, self.columns[each].domain.low, self.columns[each].domain.high
+            )
         )
 
     @cached_property
@@ -108,7 +108,9 @@ class SpjQuery:
         return closure.with_bounds(
             bound
             for each in self.relevant
-            for bound in _interval(each, self.columns[each].values.low, self.columns[each].values.high)
+            for bound in _interval(
+                each, self.columns[each].values.low, self.columns[each].values.high
+            )
         )
 
     @cached_property
@@ -206,9 +208,7 @@ def _element(side: ColumnRef | Literal) -> tuple[Attribute | Zero, int]:
     return ZERO, side.value or 0
 
 
-def _interval(
-    each: Attribute, low: int | None, high: int | None
-) -> Iterable[Bound[Attribute]]:
+def _interval(each: Attribute, low: int | None, high: int | None) -> Iterable[Bound[Attribute]]:
     if low is not None:
         yield ZERO, each, -low
     if high is not None:

@@ -114,4 +114,6 @@ class Verdict:
     def __str__(self) -> str:
         if self.units is not None:
             return f"{self.name}: {self.memory}, at most {self.units} units"
-        return f"{self.name}: {self.memory}" + (f", grows with {self.growth}" if self.growth else "")
+        return f"{self.name}: {self.memory}" + (
+            f", grows with {self.growth}" if self.growth else ""
+        )

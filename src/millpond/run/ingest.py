@@ -52,17 +52,25 @@ class TaggedReader:
 
     def chunks(self, file: BinaryIO) -> Iterator[list[Event | Reject]]:
         """The events of a file, in the pieces in which it arrives."""
-        rest = b""
+        pending: list[bytes] = []
         fd = _descriptor(file)
-        while True:
-            chunk = os.read(fd, CHUNK) if fd is not None else file.read(CHUNK)
-            if not chunk:
-                break
-            whole, newline, rest = (rest + chunk).rpartition(b"\n")
+        while chunk := os.read(fd, CHUNK) if fd is not None else file.read(CHUNK):
+            whole, newline, rest = chunk.rpartition(b"\n")
             if newline:
-                yield self._lines(whole)
-        if rest:
-            yield self._lines(rest)
+                yield self._lines(b"".join([*pending, whole]))
+                pending = []
+            if rest:
+                pending.append(rest)
+        if pending:
+            yield self._lines(b"".join(pending))
+
+    def event(self, stream: str, values: Any, line: int) -> Event | Reject:
+        """A row that did not come as a tagged line, checked in the same way."""
+        self._line = line
+        try:
+            return Event(stream, self._row(self._streams[stream], values), line)
+        except InputError as error:
+            return Reject(line, json.dumps({stream: values}, default=str), error.diagnostics[0])
 
     def _lines(self, text: bytes) -> list[Event | Reject]:
         events: list[Event | Reject] = []

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import sys
 import tempfile
 import warnings
 from functools import lru_cache
@@ -144,6 +145,7 @@ def _module(source: str) -> ModuleType:
         assert spec is not None
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module  # Numba's cache looks functions up by their module
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             spec.loader.exec_module(module)

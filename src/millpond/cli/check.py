@@ -1,0 +1,103 @@
+"""`millpond check`: how much memory each query of a file can ever need."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
+from millpond.diagnostic import CODES, Diagnostic, UserError, did_you_mean, page
+from millpond.language import read_file, read_script
+from millpond.memory import DEFAULT_BUDGET, MemoryClass, Verdict, repairs, verdict_of
+from millpond.plan import Script
+from millpond.report import Style, render_page, render_verdict, verdict_dict
+
+
+def check(
+    files: Annotated[
+        list[str] | None, typer.Argument(metavar="FILE...", help="Files of SQL; - is standard input.")
+    ] = None,
+    json_: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
+    budget: Annotated[
+        int, typer.Option(min=1, help="Units above which a bound is called impractical.")
+    ] = DEFAULT_BUDGET,
+    strict: Annotated[
+        bool, typer.Option(help="Also fail on impractical (1) and undecided (3) queries.")
+    ] = False,
+    why: Annotated[bool, typer.Option("--why", help="Add the rule behind each verdict.")] = False,
+    explain: Annotated[
+        str | None, typer.Option("--explain", metavar="CODE", help="Print the page of a code.")
+    ] = None,
+) -> int:
+    """Say how much memory each query can ever need: a bound, or why there is none and a repair.
+
+    \b
+    Example:
+      echo "CREATE STREAM s (a INT); CREATE STREAM t (d INT);
+            SELECT s.a FROM s, t WHERE s.a = t.d AND s.a > 10 AND t.d < 20;" |
+        millpond check -
+
+    \b
+    Exit codes: 0 every query is bounded, 1 one is not, 2 the input is wrong,
+    3 one is not decided (with --strict).
+    """
+    style = Style.of(sys.stdout)
+    if explain is not None:
+        found = page(explain)
+        if found is None:
+            raise UserError(
+                Diagnostic("MP403", f"there is no code {explain}", helps=did_you_mean(explain, CODES))
+            )
+        print(render_page(found, style))
+        return 0
+    if not files:
+        raise UserError(
+            Diagnostic("MP403", "no file to check", helps=("millpond check query.sql",))
+        )
+    documents = []
+    verdicts: list[Verdict] = []
+    for file in files:
+        found_in_file = check_script(read_file(file), budget)
+        verdicts += found_in_file
+        for verdict in found_in_file:
+            if json_:
+                named = verdict_dict(verdict)
+                documents.append({"file": file, **named} if len(files) > 1 else named)
+            else:
+                if len(files) > 1:
+                    print(style.dim(f"{file}:"), end=" ")
+                print(render_verdict(verdict, style, why=why))
+    if json_:
+        print(json.dumps({"version": 1, "queries": documents}, ensure_ascii=False, indent=2))
+    return exit_code(verdicts, strict=strict)
+
+
+def check_script(script: Script, budget: int = DEFAULT_BUDGET) -> list[Verdict]:
+    """The verdicts on the queries of a file, with repairs."""
+    if not script.queries:
+        raise UserError(
+            Diagnostic(
+                "MP003",
+                "the file has no query",
+                file=script.source.name,
+                line=1,
+                helps=("add a SELECT, or CREATE QUERY name AS SELECT ...",),
+            )
+        )
+    verdicts = []
+    for query in script.queries:
+        verdict = verdict_of(query, budget=budget)
+        fixes = repairs(script, query, verdict, lambda text: read_script(text, "<repair>"))
+        verdicts.append(replace(verdict, fixes=fixes))
+    return verdicts
+
+
+def exit_code(verdicts: list[Verdict], *, strict: bool) -> int:
+    """The contract's exit code of a check."""
+    classes = {each.memory for each in verdicts}
+    if MemoryClass.LINEAR in classes or (strict and MemoryClass.IMPRACTICAL in classes):
+        return 1
+    return 3 if strict and MemoryClass.OUTSIDE in classes else 0

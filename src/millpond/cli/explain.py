@@ -1,0 +1,75 @@
+"""`millpond explain`: what a query does, what it keeps, and how it runs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from millpond.cli.check import check_script
+from millpond.diagnostic import Diagnostic, UserError
+from millpond.language import read_file
+from millpond.memory import Verdict
+from millpond.plan import Query
+from millpond.program import Program
+from millpond.report import Style, explain_dict, explain_lines, to_dot, to_svg
+from millpond.synopsis import program_of
+
+
+class Format(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+    DOT = "dot"
+    SVG = "svg"
+
+
+def explain(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A file of SQL; - is standard input.")],
+    format_: Annotated[Format, typer.Option("--format", help="How to print it.")] = Format.TEXT,
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="OUT", help="Write to a file.")
+    ] = None,
+) -> int:
+    """Show the plan of each query, its verdict, and the program that runs it.
+
+    \b
+    Example:
+      millpond explain query.sql --format svg -o query.svg
+    """
+    script = read_file(file)
+    checked = check_script(script)
+    found = [
+        (query, verdict, None if verdict.shape is None else program_of(query, verdict))
+        for query, verdict in zip(script.queries, checked, strict=True)
+    ]
+    text = _rendered(format_, found, Style() if output else Style.of(sys.stdout))
+    if output is None:
+        print(text)
+        return 0
+    try:
+        Path(output).write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise UserError(
+            Diagnostic("MP403", f"cannot write {output}: {error.strerror or error}")
+        ) from None
+    return 0
+
+
+def _rendered(
+    format_: Format, found: Sequence[tuple[Query, Verdict, Program | None]], style: Style
+) -> str:
+    if format_ is Format.TEXT:
+        shown = []
+        for query, verdict, program in found:
+            head = [style.bold(query.name)] if len(found) > 1 else []
+            shown.append("\n".join([*head, *explain_lines(query, verdict, program, style)]))
+        return "\n\n".join(shown)
+    documents = [explain_dict(*each) for each in found]
+    if format_ is Format.JSON:
+        return json.dumps({"version": 1, "queries": documents}, ensure_ascii=False, indent=2)
+    return to_dot(documents) if format_ is Format.DOT else to_svg(documents)

@@ -1,0 +1,109 @@
+"""The entry point: verbs, and what becomes of everything that can go wrong in one."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import typer
+from typer.exceptions import TyperException
+
+from millpond.cli.bench import bench
+from millpond.cli.check import check
+from millpond.cli.demo import demo
+from millpond.cli.explain import explain
+from millpond.cli.run import run
+from millpond.diagnostic import Diagnostic, MillpondError
+from millpond.report import Style, render_diagnostic
+
+app = typer.Typer(
+    name="millpond",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Continuous queries over streams, with a proved bound on their memory before they start.\n\n"
+    "A first look:  millpond demo",
+)
+for _verb in (check, explain, run, demo, bench):
+    app.command()(_verb)
+
+
+def _version(value: bool) -> None:
+    if value:
+        from millpond import __version__
+
+        print(f"millpond {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version and stop."
+    ),
+) -> None:
+    pass
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs the command line and leaves with an exit code of the contract."""
+    code = _run(list(sys.argv[1:] if arguments is None else arguments))
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = _pipe_closed()
+    sys.exit(code)
+
+
+def _run(arguments: list[str]) -> int:
+    debug = "--debug" in arguments
+    try:
+        result = typer.main.get_command(app).main(
+            [each for each in arguments if each != "--debug"],
+            prog_name="millpond",
+            standalone_mode=False,
+        )
+        return result if isinstance(result, int) else 0
+    except (BrokenPipeError, SystemExit):  # Typer leaves with 1 when the pipe is closed
+        return _pipe_closed()
+    except KeyboardInterrupt:
+        return 130
+    except TyperException as error:
+        _say(Diagnostic("MP403", _message(error), helps=("--help shows an example",)))
+        return 2
+    except MillpondError as error:
+        if debug:
+            raise
+        for each in error.diagnostics:
+            _say(each)
+        return error.exit_code
+    except Exception as error:
+        if debug:
+            raise
+        _say(
+            Diagnostic(
+                "MP900",
+                f"{type(error).__name__}: {error}",
+                notes=("this is a bug of millpond, not of your query or input",),
+                helps=("run it again with --debug and report what it prints",),
+            )
+        )
+        return 70
+
+
+def _message(error: TyperException) -> str:
+    said = error.format_message() if hasattr(error, "format_message") else str(error)
+    return said.rstrip(".") or "wrong usage"
+
+
+def _say(diagnostic: Diagnostic) -> None:
+    print(render_diagnostic(diagnostic, Style.of(sys.stderr)), file=sys.stderr)
+
+
+def _pipe_closed() -> int:
+    """Whoever read our output has seen enough."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0

@@ -1,0 +1,140 @@
+"""What a query does and what it keeps: its plan, its verdict, and the program that runs it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millpond.memory import Verdict
+from millpond.plan import Query, plan_dict, tree_lines
+from millpond.program import (
+    EmittedSet,
+    Keep,
+    Operator,
+    Program,
+    Reduction,
+    Select,
+)
+from millpond.program.expression import (
+    Arith,
+    At,
+    Compare,
+    Condition,
+    Field,
+    Greatest,
+    Int,
+    IsNull,
+    Least,
+    Local,
+    NotNull,
+    Number,
+)
+from millpond.report.style import Style
+from millpond.report.verdict_json import verdict_dict
+from millpond.report.verdict_text import render_verdict
+
+
+def explain_lines(
+    query: Query, verdict: Verdict, program: Program | None, style: Style = Style()
+) -> list[str]:
+    """The plan, the verdict and the program, for reading."""
+    lines = [style.bold("plan") + "  (every edge only adds rows: MON)"]
+    lines += ["  " + each for each in tree_lines(query.root)]
+    lines += [style.bold("verdict")]
+    lines += ["  " + each for each in render_verdict(verdict, style, why=True).splitlines()]
+    if program is not None:
+        lines += [style.bold("program")]
+        if not program.operators:
+            lines.append("  the answer is always empty: nothing runs")
+        for operator in program.operators:
+            lines += ["  " + each for each in _operator(operator)]
+    return lines
+
+
+def _operator(operator: Operator) -> list[str]:
+    if isinstance(operator, Select):
+        return [f"select from {operator.stream} {_where(operator.guard)}", *_lowerings(operator)]
+    if isinstance(operator, EmittedSet):
+        keys = ", ".join(f"{key.name} in {key.low}..{key.high}" for key in operator.keys)
+        return [f"emitted set by ({keys}): each row once", *_lowerings(operator)]
+    lines = ["synopsis join" if len(operator.inputs) > 1 else "pass on"]
+    for parts in operator.inputs:
+        lines += [line for each in parts for line in _reduction(each)]
+    return [*lines, *_lowerings(operator)]
+
+
+def _reduction(reduction: Reduction) -> list[str]:
+    lines = [f"  {reduction.name}: rows of {reduction.stream} {_where(reduction.guard)}"]
+    by = ", ".join(
+        key.name
+        if _number(key.value) == key.name
+        else f"{_number(key.value)} in {key.low}..{key.high}"
+        for key in reduction.keys
+    )
+    what = {
+        Keep.COUNT: "a count",
+        Keep.FLAG: "a flag",
+        Keep.NOTHING: "nothing",
+        Keep.EXTREME: " and ".join(
+            f"the {'least' if best.least else 'greatest'} {_number(best.value)}"
+            for best in reduction.bests
+        ),
+    }[reduction.keep]
+    per = f" per value of ({by})" if by else ""
+    layout = "" if reduction.dense else ", each with its key"
+    lines.append(f"    keeps {what}{per}{layout}: at most {reduction.certificate} units")
+    return lines
+
+
+def _lowerings(operator: Operator) -> list[str]:
+    dense = getattr(operator, "dense", True)
+    return [f"  steps: bulk, tick{'' if dense else ' (interpreted)'}"]
+
+
+def _where(guard: tuple[Condition, ...]) -> str:
+    if not guard:
+        return "(all of them)"
+    return "where " + " and ".join(_condition(each) for each in guard)
+
+
+def _condition(condition: Condition) -> str:
+    match condition:
+        case Compare(op, left, right):
+            return f"{_number(left)} {'=' if op == '==' else op} {_number(right)}"
+        case NotNull(field):
+            return f"{field} is not null"
+        case IsNull(field):
+            return f"{field} is null"
+
+
+def _number(number: Number) -> str:
+    match number:
+        case Int(value):
+            return str(value)
+        case Field(name) | Local(name):
+            return name
+        case Arith(op, left, right):
+            return f"{_number(left)} {op} {_number(right)}"
+        case Greatest(operands):
+            return f"max({', '.join(_number(each) for each in operands)})"
+        case Least(operands):
+            return f"min({', '.join(_number(each) for each in operands)})"
+        case At(array, index):
+            return f"{array}[{_number(index)}]"
+
+
+def explain_dict(query: Query, verdict: Verdict, program: Program | None) -> dict[str, Any]:
+    """The same as JSON-ready data."""
+    return {
+        "name": query.name,
+        "plan": plan_dict(query.root),
+        "verdict": verdict_dict(verdict),
+        "program": None
+        if program is None
+        else {
+            "fingerprint": program.fingerprint,
+            "certificate": program.certificate,
+            "operators": [
+                {"kind": type(each).__name__, "says": _operator(each)} for each in program.operators
+            ],
+        },
+    }

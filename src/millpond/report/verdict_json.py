@@ -1,0 +1,52 @@
+"""A verdict as the contract's `check --json` has it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millpond.memory import Reason, Verdict
+
+
+def verdict_dict(verdict: Verdict) -> dict[str, Any]:
+    """The verdict as JSON-ready data."""
+    return {
+        "name": verdict.name,
+        "memory": verdict.memory.value,
+        "bounded": verdict.bounded,
+        "units": verdict.units,
+        "bits": verdict.bits.value,
+        "given": [],
+        "formula": verdict.formula,
+        "bytes": verdict.state_bytes,
+        "answer": {"memory": verdict.answer.memory.value, "units": verdict.answer.units},
+        "buffer": {"memory": verdict.buffer.memory.value, "units": verdict.buffer.units},
+        "growth": verdict.growth,
+        "state": [
+            {"of": each.of, "keeps": list(each.keeps), "kind": each.kind, "units": each.units}
+            for each in verdict.state
+        ],
+        "because": [_reason(each) for each in verdict.because],
+        "patterns": {"root": "MON"},
+        "witness": None,
+        "fixes": [
+            {
+                "text": each.text,
+                "sql": each.sql,
+                "memory": each.memory.value,
+                "units": each.units,
+                "keeps_answers": each.keeps_answers,
+            }
+            for each in verdict.fixes
+        ],
+    }
+
+
+def _reason(reason: Reason) -> dict[str, Any]:
+    span = reason.span
+    return {
+        "rule": reason.rule,
+        "code": reason.code,
+        "text": reason.text,
+        "attributes": list(reason.attributes),
+        "at": None if span is None else {"line": span.line, "column": span.column},
+    }
