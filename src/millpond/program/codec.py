@@ -36,16 +36,9 @@ def write_state(state: State, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     files = []
     for number, store in enumerate(state.stores):
-        content = _arrow(store)
         name = f"store-{number}.arrow"
-        write_file(folder / name, content)
-        files.append(
-            {
-                "file": name,
-                "filled": int(state.filled[number]),
-                "sha256": hashlib.sha256(content).hexdigest(),
-            }
-        )
+        checksum = write_file(folder / name, _arrow(store))
+        files.append({"file": name, "filled": int(state.filled[number]), "sha256": checksum})
     write_manifest(folder / MANIFEST, {"fingerprint": state.fingerprint, "stores": files})
 
 
@@ -68,7 +61,7 @@ def read_state(program: Program, folder: Path) -> State:
     tables = []
     for store, entry in zip(state.stores, said, strict=True):
         path = folder / str(entry["file"])
-        rows = _rows(store, path, _checked(path, str(entry["sha256"])))
+        rows = _rows(store, path, read_file(path, str(entry["sha256"])))
         if len(rows) != entry["filled"]:
             damaged(path, f"has {len(rows)} buckets instead of {entry['filled']}")
         tables.append(rows)
@@ -102,12 +95,27 @@ def read_manifest(path: Path) -> dict[str, Any]:
     return said
 
 
-def write_file(path: Path, content: bytes) -> None:
-    """Writes a file and waits until it is on disk; its name is when its folder has been synced."""
+def write_file(path: Path, content: bytes) -> str:
+    """Writes a file, waits until it is on disk, and gives its checksum.
+
+    Its name is on disk when its folder has been synced.
+    """
     with path.open("wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
+    return hashlib.sha256(content).hexdigest()
+
+
+def read_file(path: Path, checksum: str) -> bytes:
+    """A file that has to have this checksum; MP405 if it does not."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        damaged(path, f"cannot be read ({error.strerror})")
+    if hashlib.sha256(content).hexdigest() != checksum:
+        damaged(path, "is truncated or damaged")
+    return content
 
 
 def damaged(path: Path, what: str, *helps: str) -> NoReturn:
@@ -143,16 +151,6 @@ def _column(values: tuple[int | None, ...]) -> Any:
     if any(value is not None and value > LARGEST for value in values):
         return pa.array([str(value) for value in values], pa.utf8())
     return pa.array(values, pa.int64())
-
-
-def _checked(path: Path, checksum: str) -> bytes:
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        damaged(path, f"cannot be read ({error.strerror})")
-    if hashlib.sha256(content).hexdigest() != checksum:
-        damaged(path, "is truncated or damaged")
-    return content
 
 
 def _rows(store: Store, path: Path, content: bytes) -> list[tuple[int | None, ...]]:

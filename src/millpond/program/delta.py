@@ -43,22 +43,33 @@ class Batch:
     """Rows of several streams in order of arrival.
 
     `stream` and `row` say of each which stream of the program's inputs it belongs to and which
-    row of that stream's columns it is; `at` its instant.
+    row of that stream's columns it is; `at` its instant.  Up to and with the instant `upto`
+    nothing is missing: instants without rows, too, are over.
     """
 
     stream: IntArray
     row: IntArray
     at: IntArray
     columns: tuple[Columns, ...]
+    upto: int
 
     def __len__(self) -> int:
         return len(self.at)
 
     def slice(self, start: int, stop: int) -> Batch:
-        """Some of the rows, columns shared."""
+        """Some of the rows, columns shared; the cut has to fall between two instants."""
+        last = stop >= len(self)
         return Batch(
-            self.stream[start:stop], self.row[start:stop], self.at[start:stop], self.columns
+            self.stream[start:stop],
+            self.row[start:stop],
+            self.at[start:stop],
+            self.columns,
+            self.upto if last else int(self.at[stop - 1]),
         )
+
+    def with_instants(self, at: IntArray) -> Batch:
+        """The same rows at other instants, in the same order."""
+        return Batch(self.stream, self.row, at, self.columns, int(at[-1]) if len(at) else self.upto)
 
 
 @dataclass(frozen=True)

@@ -92,6 +92,25 @@ class Merger:
             wide=lambda: interpreted(self._kernel, trapping=False),
         )
 
+    def answer(self, state: State) -> Delta | None:
+        """The answer that the state stands for: the query over the synopses, as Arasu's section 7
+        has it, Q(Syn(s1), ..., Syn(sn)) = Q(s1, ..., sn).  None where nothing is remembered.
+        """
+        program = self._program
+        join = program.join
+        if join is None:
+            return None
+        again = program.empty()
+        if state.wide:
+            again.widen()
+        passing = join.inputs[0][0].keep is Keep.NOTHING
+        partials = [
+            _held(number, state.stores[-1] if passing else store)
+            for number, store in enumerate(state.stores)
+            if isinstance(store.spec, Reduction)
+        ]
+        return self.merge(again, partials).consolidate()
+
     def improving(self, state: State, partial: Partial) -> Partial:
         """Without what changes nothing: under DISTINCT, buckets that already hold as much."""
         store = state.stores[partial.number]
@@ -115,6 +134,20 @@ class Merger:
         if isinstance(given, KeyedArray):
             return np.array([not given[place] for place in partial.cell.tolist()], dtype=bool)
         return given[partial.cell] == 0
+
+
+def _held(number: int, store: Store) -> Partial:
+    """The buckets of a store as a partial of one instant."""
+    places = list(store.places())
+    extreme = store.spec.keep is Keep.EXTREME
+    values = [np.array([each[place] for place in places], dtype=object) for each in store.values]
+    return Partial(
+        number,
+        np.array(places, dtype=object),
+        np.ones(len(places), dtype=object) if extreme else values[0],
+        tuple(values) if extreme else (),
+        np.zeros(len(places), dtype=np.int64),
+    )
 
 
 def _dense(array: IntArray | KeyedArray) -> IntArray:

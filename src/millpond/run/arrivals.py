@@ -72,4 +72,5 @@ def _batch(
         np.ascontiguousarray(table[:, 1]),
         np.ascontiguousarray(table[:, 2]),
         tuple(columns[each.name] for each in program.inputs),
+        order[-1][2] if order else 0,
     )

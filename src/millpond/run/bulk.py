@@ -53,16 +53,16 @@ class BulkLowering:
     name = "bulk"
 
     def __init__(self, program: Program) -> None:
-        self._program = program
+        self.program = program
         self._merger = Merger(program)
         self._rows = TickLowering(program, compiled=False)
         self._names = tuple(each.name for each in program.output)
 
     def advance(self, state: State, batch: Batch) -> Delta:
         """Takes the rows of a batch in; gives the changes they cause, not consolidated."""
-        if not len(batch) or not self._program.operators:
+        if not len(batch) or not self.program.operators:
             return Delta.empty(self._names)
-        join, select = self._program.join, self._program.select
+        join, select = self.program.join, self.program.select
         frames = self._frames(batch)
         if select is not None:
             return self._select(select, frames)
@@ -83,7 +83,7 @@ class BulkLowering:
     def _frames(self, batch: Batch) -> dict[str, pl.DataFrame]:
         """The rows of each stream, with their place in the batch and their instant."""
         frames = {}
-        for number_, stream in enumerate(self._program.inputs):
+        for number_, stream in enumerate(self.program.inputs):
             event = np.flatnonzero(batch.stream == number_)
             rows, columns = batch.row[event], batch.columns[number_]
             data = {"@event": event, "@at": batch.at[event]}
@@ -104,7 +104,7 @@ class BulkLowering:
     ) -> list[tuple[int, Reduction, pl.DataFrame]]:
         """For each reduction, the rows that pass its guard: their bucket and best values."""
         reduced = []
-        for number_, spec in enumerate(self._program.stores):
+        for number_, spec in enumerate(self.program.stores):
             if not isinstance(spec, Reduction):
                 continue
             frame = (
@@ -136,7 +136,7 @@ class BulkLowering:
             )
             .collect()
         )
-        return _delta(self._program, frame.with_columns(int64(1).alias("@w")))
+        return _delta(self.program, frame.with_columns(int64(1).alias("@w")))
 
     # Duplicates removed ----------------------------------------------------------------------
 
@@ -324,7 +324,7 @@ class BulkLowering:
                 (pl.col("@w") * (pl.col("@seen").fill_null(0) + held)).alias("@w")
             ).drop("@seen")
             rows = rows.filter(pl.col("@w") != 0)
-        return _delta(self._program, rows)
+        return _delta(self.program, rows)
 
     def _add(self, state: State, number_: int, frame: pl.DataFrame) -> None:
         counts = state.stores[number_].values[0]

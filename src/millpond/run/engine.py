@@ -9,10 +9,10 @@ compiling.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Protocol
 
 from millpond.diagnostic import Diagnostic, InternalError
 from millpond.program import Batch, Delta, Program, State
+from millpond.program.lowered import Lowered, answer
 from millpond.run.bulk import BulkLowering
 from millpond.run.tick import TickLowering
 
@@ -29,12 +29,6 @@ class Lowering(StrEnum):
     BULK = "bulk"
     TICK = "tick"
     PLAIN = "plain"
-
-
-class Advancing(Protocol):
-    """A lowered program: takes a batch of rows in, gives the changes they cause."""
-
-    def advance(self, state: State, batch: Batch) -> Delta: ...
 
 
 class LocalRun:
@@ -61,11 +55,15 @@ class LocalRun:
         self._check()
         return delta
 
+    def answer(self) -> Delta | None:
+        """The answer now, from the state alone; None where nothing is remembered."""
+        return answer(self.program, self.state)
+
     def units(self) -> int:
         """Units of state held now."""
         return self.state.units()
 
-    def _chosen(self, size: int) -> Advancing:
+    def _chosen(self, size: int) -> Lowered:
         match self._lowering:
             case Lowering.BULK:
                 return self._bulk

@@ -53,7 +53,7 @@ class TickLowering:
     name = "tick"
 
     def __init__(self, program: Program, *, compiled: bool = True) -> None:
-        self._program = program
+        self.program = program
         self._kernel = row_kernel(program)
         self._compiled = compiled
         self.possible = all(spec.dense for spec in program.stores)
@@ -64,17 +64,17 @@ class TickLowering:
         compiled = self._compiled and self.possible and not state.wide
         step = self._compile() if compiled else interpreted(self._kernel, trapping=not state.wide)
         arrays: list[IntArray] = []
-        for columns, stream in zip(batch.columns, self._program.inputs, strict=True):
+        for columns, stream in zip(batch.columns, self.program.inputs, strict=True):
             for name in stream.columns:
                 arrays += [columns.values[name], columns.nulls[name]]
         selector, row, at = batch.stream, batch.row, batch.at
         if not compiled:
             return run_step(
-                step, self._program, state, len(batch), selector.tolist(), row.tolist(),
+                step, self.program, state, len(batch), selector.tolist(), row.tolist(),
                 at.tolist(), [each.tolist() for each in arrays], wide=self._wide,
             )  # fmt: skip
         return run_step(
-            step, self._program, state, len(batch), selector, row, at, arrays, wide=self._wide
+            step, self.program, state, len(batch), selector, row, at, arrays, wide=self._wide
         )
 
     @property
