@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,6 @@ def grow(out: IntArray) -> IntArray:
     return larger
 
 
-@lru_cache(maxsize=256)
 def interpreted(kernel: Kernel, *, trapping: bool) -> Step:
     """The tick step as a plain Python function."""
     scope: dict[str, Any] = {"grow": grow}

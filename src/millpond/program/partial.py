@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from millpond.program.delta import Delta, IntArray
-from millpond.program.interpret import interpreted, run_step
+from millpond.program.interpret import Step, interpreted, run_step
 from millpond.program.kernel import partial_kernel
 from millpond.program.operator import Keep, Reduction
 from millpond.program.program import Program
@@ -52,6 +53,10 @@ class Merger:
         self._kernel = partial_kernel(program)
         self._bests = sum(name.startswith("best") for name in self._kernel.arrays)
 
+    @cached_property
+    def _step(self) -> Step:
+        return interpreted(self._kernel, trapping=True)
+
     def merge(self, state: State, partials: Sequence[Partial], *, ordered: bool = False) -> Delta:
         """The changes that the partials cause; `ordered` if they are rows in order of arrival.
 
@@ -81,7 +86,7 @@ class Merger:
             columns = [each[order] for each in columns]
         selector, at, *arrays = (each.tolist() for each in columns)
         return run_step(
-            interpreted(self._kernel, trapping=True),
+            self._step,
             self._program,
             state,
             size,

@@ -12,11 +12,9 @@ import os
 import sys
 import tempfile
 import warnings
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from types import ModuleType
-
-import numpy as np
 
 from millpond.program import (
     Batch,
@@ -61,36 +59,40 @@ class TickLowering:
 
     def advance(self, state: State, batch: Batch) -> Delta:
         """Takes the rows of a batch in; gives the changes they cause, not consolidated."""
-        compiled = self._compiled and self.possible and not state.wide
-        step = self._compile() if compiled else interpreted(self._kernel, trapping=not state.wide)
         arrays: list[IntArray] = []
         for columns, stream in zip(batch.columns, self.program.inputs, strict=True):
             for name in stream.columns:
                 arrays += [columns.values[name], columns.nulls[name]]
-        selector, row, at = batch.stream, batch.row, batch.at
-        if not compiled:
+        given = batch.stream, batch.row, batch.at
+        if self._compiled and self.possible and not state.wide:
             return run_step(
-                step, self.program, state, len(batch), selector.tolist(), row.tolist(),
-                at.tolist(), [each.tolist() for each in arrays], wide=self._wide,
-            )  # fmt: skip
+                self._step, self.program, state, len(batch), *given, arrays, wide=self._wide
+            )
         return run_step(
-            step, self.program, state, len(batch), selector, row, at, arrays, wide=self._wide
-        )
+            self._plain, self.program, state, len(batch),
+            *(each.tolist() for each in given), [each.tolist() for each in arrays],
+            wide=self._wide,
+        )  # fmt: skip
 
     @property
     def cached(self) -> bool:
         """Whether the compiled step is at hand, so that using it costs no compiling."""
-        return self.possible and _cached(self._source())
+        return self.possible and _cached(self._source)
 
     def _wide(self) -> Step:
         return interpreted(self._kernel, trapping=False)
 
+    @cached_property
+    def _plain(self) -> Step:
+        return interpreted(self._kernel, trapping=True)
+
+    @cached_property
     def _source(self) -> str:
         return _HEADER + python_of(self._kernel)
 
-    def _compile(self) -> Step:
-        module = _module(self._source())
-        step: Step = module.rows
+    @cached_property
+    def _step(self) -> Step:
+        step: Step = _module(self._source).rows
         return step
 
 
@@ -151,8 +153,3 @@ def _module(source: str) -> ModuleType:
             spec.loader.exec_module(module)
         _loaded[name] = module
     return _loaded[name]
-
-
-def writable(array: IntArray) -> IntArray:
-    """A 64-bit array in the one layout that compiled steps are made for."""
-    return np.require(array, dtype=np.int64, requirements=["C", "W"])
