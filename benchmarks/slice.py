@@ -1,9 +1,10 @@
 """Rows per second of both lowerings for Arasu's Q3 and Q4, beside one NumPy pass; Spark's time per
 batch beside a native stream-stream join.
 
-The rows are in memory, in order of arrival, an instant each; what is measured is the reduction, the
-changes and their consolidation, not reading or printing.  Repeats of all ways to run are interleaved,
-so that a slow moment of the machine hits them alike; the median is shown with the least and the most.
+The rows are in memory, in order of arrival, an instant each; what is measured is the reduction,
+the changes and their consolidation, not reading or printing.  Repeats of all ways to run are
+interleaved, so that a slow moment of the machine hits them alike; the median is shown with the
+least and the most.
 """
 
 from __future__ import annotations
@@ -60,7 +61,11 @@ def run(*, quick: bool, say: Callable[[str], None]) -> Iterator[str]:
 
 def _local(quick: bool, say: Callable[[str], None]) -> Iterator[str]:
     repeats = 3 if quick else 7
-    yield "| query | batch | | M rows/s (median of " + str(repeats) + ") | least to most | of the NumPy pass |"
+    yield (
+        "| query | batch | | M rows/s (median of "
+        + str(repeats)
+        + ") | least to most | of the NumPy pass |"
+    )
     yield "| --- | --- | --- | --- | --- | --- |"
     for name, (sql, keys) in QUERIES.items():
         script = read_script(DDL + sql)
@@ -138,9 +143,7 @@ def _batches(program: Program, keys: int, size: int, total: int) -> list[Batch]:
     return found
 
 
-def _columns(
-    rng: np.random.Generator, names: tuple[str, ...], size: int, keys: int
-) -> Columns:
+def _columns(rng: np.random.Generator, names: tuple[str, ...], size: int, keys: int) -> Columns:
     """Keys from a range; whatever is only compared is any 64-bit number."""
     values = {
         name: rng.integers(0, keys, size)
@@ -163,7 +166,8 @@ def _spark(quick: bool, say: Callable[[str], None]) -> Iterator[str]:
     batches, rows = (20, 2_000) if quick else (100, 20_000)
     say(f"Spark: {batches} micro-batches of {rows:,} rows, ours and the native join")
     measured = spark_slice(batches, rows)
-    yield f"| Spark, {batches} batches of {rows:,} rows | first tenth, ms a batch | last tenth | state at the end |"
+    head = f"Spark, {batches} batches of {rows:,} rows"
+    yield f"| {head} | first tenth, ms a batch | last tenth | state at the end |"
     yield "| --- | --- | --- | --- |"
     tenth = max(1, batches // 10)
     for name, (milliseconds, state) in measured.items():

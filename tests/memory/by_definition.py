@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-
 from tests.strategies.spj import Side, SpjText
 
 NULL: Final = -(10**9)

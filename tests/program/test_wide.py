@@ -44,9 +44,7 @@ def test_counts_and_products_past_64_bits_are_exact(
 ) -> None:
     script, program = compiled(text)
     lowering = (
-        BulkLowering(program)
-        if how == "bulk"
-        else TickLowering(program, compiled=how == "tick")
+        BulkLowering(program) if how == "bulk" else TickLowering(program, compiled=how == "tick")
     )
     state = state_with(program, held)
     arrivals = Arrivals(script.catalog)
@@ -85,9 +83,7 @@ def test_the_ends_of_bigint_compare_without_wrapping(how: str) -> None:
     )
     script, program = compiled(text)
     lowering = (
-        BulkLowering(program)
-        if how == "bulk"
-        else TickLowering(program, compiled=how == "tick")
+        BulkLowering(program) if how == "bulk" else TickLowering(program, compiled=how == "tick")
     )
     for s_row, t_row, joins in [
         ((most, least), (most, most), False),

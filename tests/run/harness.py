@@ -59,7 +59,9 @@ def random_arrivals(
             elif least <= most:
                 row.append(rng.randint(least, most))
             else:
-                row.append(values.low if values.low is not None and values.low > high else values.high)
+                row.append(
+                    values.low if values.low is not None and values.low > high else values.high
+                )
         arrivals.add(stream.name, tuple(row), at)
     return arrivals
 
@@ -99,8 +101,8 @@ def by_duckdb(query: Query, sql: str, arrivals: Arrivals) -> list[Change]:
             connection.register(each.name, frame.to_arrow())
         connection.register("prefixes", pl.DataFrame({"p_": instants}).to_arrow())
         answers: dict[int, Counter[Row]] = {each: Counter() for each in instants}
-        for p, *row in connection.execute(_over_prefixes(query, sql)).fetchall():
-            answers[p][tuple(row)] += 1
+        for p, *values in connection.execute(_over_prefixes(query, sql)).fetchall():
+            answers[p][tuple(values)] += 1
     return changes_of(answers)
 
 
@@ -113,7 +115,8 @@ def _over_prefixes(query: Query, sql: str) -> str:
     distinct = items.startswith("DISTINCT ")
     items = items.removeprefix("DISTINCT ")
     condition = f"{cut} AND ({where})" if where else cut
-    return f"{select}SELECT {'DISTINCT ' if distinct else ''}p_, {items} FROM prefixes, {inputs} WHERE {condition}"
+    head = f"{select}SELECT {'DISTINCT ' if distinct else ''}p_, {items}"
+    return f"{head} FROM prefixes, {inputs} WHERE {condition}"
 
 
 def changes_of(answers: dict[int, Counter[Row]]) -> list[Change]:
@@ -121,9 +124,11 @@ def changes_of(answers: dict[int, Counter[Row]]) -> list[Change]:
     before: Counter[Row] = Counter()
     found = []
     for at, answer in sorted(answers.items()):
-        for row in {**before, **answer}:
-            if answer[row] != before[row]:
-                found.append((at, row, answer[row] - before[row]))
+        found += [
+            (at, row, answer[row] - before[row])
+            for row in {**before, **answer}
+            if answer[row] != before[row]
+        ]
         before = answer
     return found
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import operator
 import random
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -106,7 +108,9 @@ class SpjText:
         words.append(", ".join(str(each) for each in self.projection))
         words.append("FROM")
         words.append(
-            ", ".join(name if name == alias else f"{name} AS {alias}" for alias, name in self.inputs)
+            ", ".join(
+                name if name == alias else f"{name} AS {alias}" for alias, name in self.inputs
+            )
         )
         if self.comparisons:
             words.append("WHERE")
@@ -141,7 +145,9 @@ class SpjText:
         """Every column of every input."""
         declared = {each.name: each for each in self.streams}
         return tuple(
-            f"{alias}.{column.name}" for alias, name in self.inputs for column in declared[name].columns
+            f"{alias}.{column.name}"
+            for alias, name in self.inputs
+            for column in declared[name].columns
         )
 
     @property
@@ -185,8 +191,11 @@ def random_spj(
     declared domain, `satisfiable` of the queries are made around rows that pass, `self_joins` of
     the inputs are another use of an earlier stream.
 
-    >>> print(random_spj(random.Random(8), streams=(2, 2), columns=(1, 2), checks=0.5).text)
-    CREATE STREAM s (a INT);
+    >>> few = {"streams": (2, 2), "columns": (1, 2), "comparisons": (1, 2)}
+    >>> print(random_spj(random.Random(9), checks=0.3, **few).text)
+    CREATE STREAM s (a INT CHECK (a <= 2));
+    CREATE STREAM t (d INT);
+    SELECT DISTINCT t.d FROM s, t WHERE t.d > s.a
     """
     return _Maker(rng, values, operators, rng.random() < satisfiable).query(
         streams, columns, comparisons, constants, distinct, ranges, checks, types, self_joins
@@ -233,7 +242,10 @@ class _Maker:
             chosen += self._comparison(rng.choice(every), self._operators, right)
         rng.shuffle(chosen)
         declared = tuple(
-            StreamText(stream, tuple(self._column(stream, each, inputs, checks, types) for each in columns_))
+            StreamText(
+                stream,
+                tuple(self._column(stream, each, inputs, checks, types) for each in columns_),
+            )
             for stream, columns_ in names.items()
         )
         keep = rng.random() < 0.5 if distinct is None else distinct
@@ -249,7 +261,9 @@ class _Maker:
     def _value(self, side: Side) -> int:
         return side if isinstance(side, int) else self._row[side]
 
-    def _comparison(self, left: Side, operators: Sequence[str], right: Side) -> list[ComparisonText]:
+    def _comparison(
+        self, left: Side, operators: Sequence[str], right: Side
+    ) -> list[ComparisonText]:
         """One of the operators, if one holds of the row that has to pass."""
         fitting = [
             each
@@ -300,3 +314,71 @@ class _Maker:
         if rng.random() < 0.15:
             found.append(rng.choice(known) if known else 7)
         return tuple(dict.fromkeys(found))
+
+
+_NUMBER: Final = r"-?\d+"
+_COLUMN: Final = re.compile(
+    rf"(?P<name>\w+) (?P<type>\w+)(?P<not_null> NOT NULL)?"
+    rf"( CHECK \(\w+ (BETWEEN (?P<from>{_NUMBER}) AND (?P<to>{_NUMBER})"
+    rf"|>= (?P<low>{_NUMBER})|<= (?P<high>{_NUMBER}))\))?"
+)
+
+
+def spj_text(text: str) -> SpjText:
+    """Reads what `SpjText.text` writes: columns qualified, BETWEEN in declarations only.
+
+    >>> text = "CREATE STREAM s (a INT CHECK (a <= 9));\\nSELECT DISTINCT s.a FROM s WHERE s.a > 1"
+    >>> spj_text(text).text == text
+    True
+    """
+    *statements, select = [" ".join(each.split()) for each in text.strip().rstrip(";").split(";")]
+    matched = re.fullmatch(r"SELECT (DISTINCT )?(.+?) FROM (.+?)(?: WHERE (.+))?", select)
+    assert matched, select
+    distinct, projection, inputs, condition = matched.groups()
+    return SpjText(
+        tuple(_declared(each) for each in statements),
+        tuple((each.split()[-1], each.split()[0]) for each in inputs.split(", ")),
+        tuple(_compared(each) for each in condition.split(" AND ")) if condition else (),
+        tuple(_side(each) for each in projection.split(", ")),
+        distinct is not None,
+    )
+
+
+def _declared(statement: str) -> StreamText:
+    matched = re.fullmatch(r"CREATE STREAM (\w+) \((.+)\)", statement)
+    assert matched, statement
+    columns = []
+    for each in matched[2].split(", "):
+        found = _COLUMN.fullmatch(each)
+        assert found, each
+        low, high = found["from"] or found["low"], found["to"] or found["high"]
+        columns.append(
+            ColumnText(
+                found["name"],
+                found["type"],
+                None if low is None else int(low),
+                None if high is None else int(high),
+                found["not_null"] is not None,
+            )
+        )
+    return StreamText(matched[1], tuple(columns))
+
+
+def _compared(text: str) -> ComparisonText:
+    left, op, right = text.split()
+    assert op in OPERATORS, text
+    return ComparisonText(_side(left), op, _side(right))
+
+
+def _side(text: str) -> Side:
+    return int(text) if re.fullmatch(_NUMBER, text) else text
+
+
+@contextmanager
+def naming(seed: int, query: SpjText) -> Iterator[None]:
+    """Says which query it was that a test failed on."""
+    try:
+        yield
+    except BaseException as error:
+        error.add_note(f"seed {seed}:\n{query.text}")
+        raise

@@ -18,7 +18,8 @@ from millpond.report import Style, render_page, render_verdict, verdict_dict
 
 def check(
     files: Annotated[
-        list[str] | None, typer.Argument(metavar="FILE...", help="Files of SQL; - is standard input.")
+        list[str] | None,
+        typer.Argument(metavar="FILE...", help="Files of SQL, or -."),
     ] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
     budget: Annotated[
@@ -49,7 +50,9 @@ def check(
         found = page(explain)
         if found is None:
             raise UserError(
-                Diagnostic("MP403", f"there is no code {explain}", helps=did_you_mean(explain, CODES))
+                Diagnostic(
+                    "MP403", f"there is no code {explain}", helps=did_you_mean(explain, CODES)
+                )
             )
         print(render_page(found, style))
         return 0

@@ -30,6 +30,7 @@ FROM orders o, payments p
 WHERE o.price < p.amount AND o.region BETWEEN 11 AND 19;
 """
 ROWS, BATCH = 20_000, 2_000
+_RUN = ("run", "repaired.sql", "--input", "rows.jsonl", "--emit", "final", "--json")
 
 
 def demo() -> int:
@@ -67,7 +68,9 @@ class _Demo:
         self._show("repaired.sql")
         self._verb("check", "repaired.sql")
         self._title(f"The repaired query over {ROWS:,} rows, in this process")
-        here = self._timed("run", "repaired.sql", "--input", "rows.jsonl", "--emit", "final", "--json")
+        here = self._timed(
+            "run", "repaired.sql", "--input", "rows.jsonl", "--emit", "final", "--json"
+        )
         self._title(f"The same on Spark, in micro-batches of {BATCH:,} rows")
         there = self._spark()
         if there is None:
@@ -80,12 +83,11 @@ class _Demo:
         from importlib.util import find_spec
 
         if find_spec("pyspark") is None:
-            print("pyspark is not installed, so this part is left out: pip install 'millpond[spark]'")
+            print(
+                "pyspark is not installed, so this part is left out: pip install 'millpond[spark]'"
+            )
             return None
-        return self._timed(
-            "run", "repaired.sql", "--engine", "spark", "--input", "rows.jsonl",
-            "--batch-rows", str(BATCH), "--emit", "final", "--json",
-        )  # fmt: skip
+        return self._timed(*_RUN, "--engine", "spark", "--batch-rows", str(BATCH))
 
     def _repaired(self) -> str:
         """The unbounded query with the first repair that `check` offers."""

@@ -29,7 +29,7 @@ class Format(StrEnum):
 
 
 def explain(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A file of SQL; - is standard input.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A file of SQL, or -.")],
     format_: Annotated[Format, typer.Option("--format", help="How to print it.")] = Format.TEXT,
     output: Annotated[
         str | None, typer.Option("-o", "--output", metavar="OUT", help="Write to a file.")

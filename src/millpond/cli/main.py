@@ -24,8 +24,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Continuous queries over streams, with a proved bound on their memory before they start.\n\n"
-    "A first look:  millpond demo",
+    help="Continuous queries over streams, with a proved bound on their memory before they "
+    "start.\n\nA first look:  millpond demo",
 )
 for _verb in (check, explain, run, demo, bench):
     app.command()(_verb)

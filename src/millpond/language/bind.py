@@ -13,14 +13,12 @@ from sqlglot import exp
 from millpond.diagnostic import (
     Collector,
     Diagnostic,
-    NotBuiltError,
-    Source,
     Span,
     UserError,
     did_you_mean,
 )
-from millpond.language.constants import comparison_of, integer_of, not_built
-from millpond.language.spans import span_of
+from millpond.language.constants import comparison_of, integer_of, not_built, shown
+from millpond.language.spans import Places
 from millpond.plan import (
     ColumnRef,
     Comparison,
@@ -37,7 +35,7 @@ from millpond.plan import (
 from millpond.schema import Catalog
 
 _SELECT_TAKES = {"expressions", "from_", "joins", "where", "distinct"}
-_CLAUSES = {
+_NAMES = {
     "group": "GROUP BY",
     "having": "HAVING",
     "order": "ORDER BY",
@@ -47,26 +45,47 @@ _CLAUSES = {
     "windows": "WINDOW",
     "qualify": "QUALIFY",
     "laterals": "LATERAL",
+    "using": "joins with USING",
+    "sample": "TABLESAMPLE",
+    "locks": "FOR UPDATE",
+    "into": "INTO",
+    "pivots": "PIVOT",
+    "hint": "hints",
+    "db": "names with a dot in FROM",
+    "joins": "joins in parentheses",
+}
+_INSTEAD = {
+    "order": "leave it out: an answer is a bag, and what is printed is sorted",
+    "limit": "leave it out, or bound a column: `WHERE a <= 10`",
+}
+_SET_OPERATIONS: dict[type[exp.Expr], str] = {
+    exp.Union: "UNION",
+    exp.Except: "EXCEPT",
+    exp.Intersect: "INTERSECT",
 }
 
 
-def bind_select(tree: exp.Expression, catalog: Catalog, source: Source, span: Span) -> Node:
+def bind_select(tree: exp.Expr, catalog: Catalog, places: Places) -> Node:
     """The plan of a SELECT; raises with everything that is wrong in it."""
-    return _Binder(catalog, source, span).bind(tree)
+    return _Binder(catalog, places).bind(tree)
 
 
 class _Binder:
-    def __init__(self, catalog: Catalog, source: Source, span: Span) -> None:
+    def __init__(self, catalog: Catalog, places: Places) -> None:
         self._catalog = catalog
-        self._source = source
-        self._span = span
+        self._places = places
         self._errors = Collector()
         self._scans: list[Scan] = []
 
-    def bind(self, tree: exp.Expression) -> Node:
+    def bind(self, tree: exp.Expr) -> Node:
+        span = self._places.whole
+        if isinstance(tree, exp.Subquery):
+            raise not_built("queries in parentheses", span, "leave the parentheses out")
         if not isinstance(tree, exp.Select):
-            raise not_built(f"{type(tree).__name__.upper()} queries", self._of(tree))
-        self._refuse_the_rest(tree, _SELECT_TAKES, _CLAUSES)
+            raise not_built(_SET_OPERATIONS.get(type(tree), "this kind of query"), span)
+        self._refuse_the_rest(tree, _SELECT_TAKES)
+        if tree.args.get("with_"):  # its names would be called unknown streams
+            self._errors.checkpoint()
         conditions = self._from(tree)
         self._errors.checkpoint()
         predicates = [each for condition in conditions for each in self._conjuncts(condition)]
@@ -74,19 +93,19 @@ class _Binder:
         self._errors.checkpoint()
         plan: Node = self._scans[0]
         if len(self._scans) > 1:
-            plan = Cross(tuple(self._scans), self._span)
+            plan = Cross(tuple(self._scans), span)
         if predicates:
-            plan = Filter(plan, tuple(predicates), self._span)
-        plan = Project(plan, tuple(items), self._span)
+            plan = Filter(plan, tuple(predicates), span)
+        plan = Project(plan, tuple(items), span)
         if tree.args.get("distinct"):
             if tree.args["distinct"].args.get("on"):
-                raise not_built("DISTINCT ON lists", self._span)
-            plan = Distinct(plan, self._span)
+                raise not_built("DISTINCT ON", span)
+            plan = Distinct(plan, span)
         return plan
 
     # FROM ------------------------------------------------------------------------------------
 
-    def _from(self, tree: exp.Select) -> list[exp.Expression]:
+    def _from(self, tree: exp.Select) -> list[exp.Expr]:
         """Fills `_scans`; the conditions of WHERE and ON."""
         clause = tree.args.get("from_")
         if clause is None:
@@ -94,16 +113,17 @@ class _Binder:
                 Diagnostic(
                     "MP001",
                     "the query reads no stream",
-                    self._span,
+                    self._places.whole,
                     helps=("write `SELECT ... FROM stream`",),
                 )
             )
         conditions = []
         self._scan(clause.this)
         for join in tree.args.get("joins") or ():
-            self._refuse_the_rest(join, {"this", "on", "kind"}, {})
-            if join.args.get("kind") not in (None, "", "INNER", "CROSS"):
-                self._errors.add(not_built(f"{join.args['kind']} joins", self._of(join)))
+            self._refuse_the_rest(join, {"this", "on", "kind", "side", "method"})
+            sort = " ".join(join.args.get(key) or "" for key in ("method", "side", "kind")).strip()
+            if sort not in ("", "INNER", "CROSS"):
+                self._errors.add(not_built(f"{sort} joins", self._of(join)))
             self._scan(join.this)
             if join.args.get("on") is not None:
                 conditions.append(join.args["on"])
@@ -111,14 +131,12 @@ class _Binder:
             conditions.append(tree.args["where"].this)
         return conditions
 
-    def _scan(self, table: exp.Expression) -> None:
+    def _scan(self, table: exp.Expr) -> None:
         span = self._of(table)
         if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
             self._errors.add(not_built("subqueries and functions in FROM", span))
             return
-        for join in table.args.get("joins") or ():
-            self._errors.add(not_built("joins in parentheses", self._of(join)))
-        self._refuse_the_rest(table, {"this", "alias", "joins"}, {})
+        self._refuse_the_rest(table, {"this", "alias"})
         stream = self._catalog.get(table.name)
         if stream is None:
             self._errors.add(
@@ -126,7 +144,7 @@ class _Binder:
                     Diagnostic(
                         "MP101",
                         f"unknown stream `{table.name}`",
-                        span_of(table.this, self._source, span),
+                        self._places.of(table.this, span),
                         helps=did_you_mean(table.name, self._catalog.names)
                         or ("declare it with CREATE STREAM",),
                     )
@@ -153,13 +171,13 @@ class _Binder:
 
     # WHERE -----------------------------------------------------------------------------------
 
-    def _conjuncts(self, tree: exp.Expression) -> Iterator[Comparison]:
+    def _conjuncts(self, tree: exp.Expr) -> Iterator[Comparison]:
         match tree:
             case exp.Paren():
                 yield from self._conjuncts(tree.this)
             case exp.And():
-                yield from self._conjuncts(tree.left)
-                yield from self._conjuncts(tree.right)
+                for each in tree.flatten():
+                    yield from self._conjuncts(each)
             case exp.Between() if not tree.args.get("symmetric"):
                 span = self._of(tree)
                 value = self._operand(tree.this)
@@ -172,16 +190,11 @@ class _Binder:
                 compared = comparison_of(tree)
                 if compared is None:
                     self._errors.add(
-                        NotBuiltError(
-                            Diagnostic(
-                                "MP110",
-                                f"this condition is not built yet: `{tree.sql()}`",
-                                self._of(tree),
-                                helps=(
-                                    "write a conjunction (AND) of comparisons "
-                                    "`<  <=  =  >=  >` of columns and integers",
-                                ),
-                            )
+                        not_built(
+                            f"the condition {shown(tree)}",
+                            self._of(tree),
+                            "write a conjunction (AND) of comparisons `<  <=  =  >=  >` of "
+                            "columns and integers",
                         )
                     )
                     return
@@ -190,7 +203,7 @@ class _Binder:
                 if bound_left is not None and bound_right is not None:
                     yield Comparison(op, bound_left, bound_right, self._of(tree))
 
-    def _operand(self, tree: exp.Expression) -> ColumnRef | Literal | None:
+    def _operand(self, tree: exp.Expr) -> ColumnRef | Literal | None:
         """A column or a constant; None, with what is wrong noted, if it is neither."""
         try:
             return self._column_or_constant(tree)
@@ -198,7 +211,7 @@ class _Binder:
             self._errors.add(error)
             return None
 
-    def _column_or_constant(self, tree: exp.Expression) -> ColumnRef | Literal:
+    def _column_or_constant(self, tree: exp.Expr) -> ColumnRef | Literal:
         span = self._of(tree)
         if isinstance(tree, exp.Paren):
             return self._column_or_constant(tree.this)
@@ -213,24 +226,17 @@ class _Binder:
             raise UserError(
                 Diagnostic(
                     "MP105",
-                    f"an integer is needed here, not {tree.sql()}",
+                    f"an integer is needed here, not {shown(tree)}",
                     span,
                     helps=("the columns of this version are integers",),
                 )
             )
-        raise NotBuiltError(
-            Diagnostic(
-                "MP110",
-                f"this expression is not built yet: `{tree.sql()}`",
-                span,
-                helps=("write a column or an integer",),
-            )
-        )
+        raise not_built(f"the expression {shown(tree)}", span, "write a column or an integer")
 
     def _column(self, tree: exp.Column, span: Span) -> ColumnRef:
         name, table = tree.name, tree.table
         if tree.args.get("db") or not isinstance(tree.this, exp.Identifier):
-            raise not_built(f"references such as `{tree.sql()}`", span)
+            raise not_built(f"the reference {shown(tree)}", span)
         scans = self._scans
         if table:
             scans = [each for each in self._scans if each.alias.lower() == table.lower()]
@@ -262,7 +268,7 @@ class _Binder:
 
     # SELECT ----------------------------------------------------------------------------------
 
-    def _items(self, trees: list[exp.Expression]) -> list[Item]:
+    def _items(self, trees: list[exp.Expr]) -> list[Item]:
         items: list[tuple[ColumnRef | Literal, str]] = []
         for tree in trees:
             expression, alias = tree, ""
@@ -281,7 +287,7 @@ class _Binder:
             items.append((bound, alias))
         return _with_distinct_names(items)
 
-    def _star(self, tree: exp.Expression) -> Iterator[tuple[ColumnRef | Literal, str]]:
+    def _star(self, tree: exp.Expr) -> Iterator[tuple[ColumnRef | Literal, str]]:
         span = self._of(tree)
         star = tree.this if isinstance(tree, exp.Column) else tree
         if any(star.args.values()):
@@ -308,21 +314,17 @@ class _Binder:
 
     # -----------------------------------------------------------------------------------------
 
-    def _refuse_the_rest(
-        self, tree: exp.Expression, taken: set[str], names: dict[str, str]
-    ) -> None:
+    def _refuse_the_rest(self, tree: exp.Expr, taken: set[str]) -> None:
         for key, value in tree.args.items():
             if key in taken or not value:
                 continue
-            what = names.get(key) or f"`{key.strip('_').upper()}` clauses"
             first = value[0] if isinstance(value, list) else value
-            span = self._of(first) if isinstance(first, exp.Expression) else self._span
-            self._errors.add(
-                NotBuiltError(Diagnostic("MP110", f"{what} is not built yet", span))
-            )
+            span = self._of(first if isinstance(first, exp.Expr) else tree)
+            helps = (_INSTEAD[key],) if key in _INSTEAD else ()
+            self._errors.add(not_built(_NAMES.get(key, "a part of this query"), span, *helps))
 
-    def _of(self, tree: exp.Expression) -> Span:
-        return span_of(tree, self._source, self._span)
+    def _of(self, tree: exp.Expr) -> Span:
+        return self._places.of(tree)
 
 
 def _with_distinct_names(items: list[tuple[ColumnRef | Literal, str]]) -> list[Item]:

@@ -7,7 +7,7 @@ from sqlglot import exp
 from millpond.diagnostic import Diagnostic, NotBuiltError, Span
 from millpond.plan import Operator
 
-_OPERATORS: dict[type[exp.Expression], Operator] = {
+_OPERATORS: dict[type[exp.Expr], Operator] = {
     exp.LT: Operator.LT,
     exp.LTE: Operator.LE,
     exp.EQ: Operator.EQ,
@@ -16,7 +16,7 @@ _OPERATORS: dict[type[exp.Expression], Operator] = {
 }
 
 
-def integer_of(tree: exp.Expression) -> int | None:
+def integer_of(tree: exp.Expr) -> int | None:
     """The integer that a constant expression is; None if it is none."""
     match tree:
         case exp.Paren():
@@ -40,13 +40,19 @@ def integer_of(tree: exp.Expression) -> int | None:
 
 
 def comparison_of(
-    tree: exp.Expression,
-) -> tuple[Operator, exp.Expression, exp.Expression] | None:
+    tree: exp.Expr,
+) -> tuple[Operator, exp.Expr, exp.Expr] | None:
     """The operator and the sides of a comparison; None if it is none."""
     op = _OPERATORS.get(type(tree))
-    return None if op is None else (op, tree.left, tree.right)
+    return None if op is None or not isinstance(tree, exp.Binary) else (op, tree.left, tree.right)
 
 
 def not_built(what: str, span: Span | None, *helps: str) -> NotBuiltError:
     """What is legal and not built yet, said in one way."""
-    return NotBuiltError(Diagnostic("MP110", f"{what} are not built yet", span, helps=helps))
+    return NotBuiltError(Diagnostic("MP110", f"not built yet: {what}", span, helps=helps))
+
+
+def shown(tree: exp.Expr) -> str:
+    """An expression as SQL, for a message."""
+    text = tree.sql()
+    return f"`{text}`" if len(text) <= 60 else f"`{text[:57]}...`"

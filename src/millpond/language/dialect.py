@@ -6,12 +6,26 @@ it millpond does not take is refused by the binder, by name.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+import re
+from typing import Any, ClassVar, Never
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import ParseError
 from sqlglot.parser import Parser as BaseParser
-from sqlglot.tokens import TokenType
+from sqlglot.tokenizer_core import Token, TokenType
+
+_EXPECTED = re.compile(r"Expect(?:ed|ing) ([A-Z]+|[^\w\s]+)(?: |$)")
+"""What of sqlglot's own messages a user can read: a word or a sign that is missing."""
+
+
+class UnparsedError(ParseError):
+    """The parser stopped at `token`, None at the end; `expected` says what it waited for."""
+
+    def __init__(self, token: Token | None, expected: str | None) -> None:
+        super().__init__(f"expected {expected}", [{}])
+        self.token = token
+        self.expected = expected
 
 
 class Millpond(Dialect):
@@ -23,29 +37,42 @@ class Millpond(Dialect):
             TokenType.CREATE: lambda self: self._parse_create_in_pond(),
         }
 
-        def _parse_create_in_pond(self) -> exp.Expression:
+        def raise_error(self, message: str, token: Token | None = None) -> Never:
+            found = _EXPECTED.match(message)
+            raise UnparsedError(
+                token or self._curr or None, f"`{found.group(1)}`" if found else None
+            )
+
+        def _expect(self, what: str) -> Never:
+            raise UnparsedError(self._curr or None, what)
+
+        def _parse_create_in_pond(self) -> exp.Expr:
             if self._match_text_seq("STREAM"):
                 return self._parse_create_stream()
             if self._match_text_seq("QUERY") or self._match_text_seq("MATERIALIZED", "VIEW"):
                 return self._parse_create_query()
-            return self._parse_create()  # type: ignore[no-any-return]
+            return self._parse_create()
 
-        def _parse_create_stream(self) -> exp.Expression:
+        def _parse_create_stream(self) -> exp.Expr:
+            if not self._curr:
+                self._expect("the name of the stream")
             table = self._parse_table_parts(schema=True)
             schema = self._parse_schema(this=table)
             if not isinstance(schema, exp.Schema):
-                self.raise_error("Expected the columns of the stream in parentheses")
-            return self.expression(exp.Create(this=schema, kind="STREAM"))  # type: ignore[no-any-return]
+                self._expect("the columns of the stream in parentheses")
+            return self.expression(exp.Create(this=schema, kind="STREAM"))
 
-        def _parse_create_query(self) -> exp.Expression:
-            name = self._parse_id_var()
+        def _parse_create_query(self) -> exp.Expr:
+            name = self._parse_id_var(any_token=False)
             if name is None:
-                self.raise_error("Expected the name of the query")
+                self._expect("the name of the query")
             if not self._match_text_seq("AS"):
-                self.raise_error("Expected AS")
-            select = self._parse_select()
-            if select is None:
-                self.raise_error("Expected a SELECT")
-            return self.expression(  # type: ignore[no-any-return]
-                exp.Create(this=name, kind="QUERY", expression=select)
-            )
+                self._expect("`AS`")
+            if not self._match_set(QUERY_STARTS, advance=False):
+                self._expect("a SELECT")
+            query = self._parse_statement()
+            return self.expression(exp.Create(this=name, kind="QUERY", expression=query))
+
+
+QUERY_STARTS = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN)
+"""What a query can start with."""

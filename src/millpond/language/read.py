@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from sqlglot import exp
 
-from millpond.diagnostic import Collector, Diagnostic, Source, Span, UserError
+from millpond.diagnostic import Collector, Diagnostic, Source, UserError
 from millpond.language.bind import bind_select
 from millpond.language.declare import declare_stream
-from millpond.language.statements import Statement, statements
+from millpond.language.statements import Statement, Unread, statements
 from millpond.plan import Query, Script
 from millpond.schema import Catalog
 
@@ -53,66 +54,53 @@ def read_script(text: str, name: str = "<text>") -> Script:
     source = Source(name, text)
     errors = Collector()
     catalog = Catalog()
-    asked: list[tuple[str, exp.Expression, Span]] = []
-    declared: list[Statement] = []
-    for statement in statements(source, errors):
-        tree = statement.tree
-        if isinstance(tree, exp.Create) and tree.kind == "STREAM":
-            declared.append(statement)
-        elif isinstance(tree, exp.Create) and tree.kind == "QUERY":
-            asked.append((tree.this.name, tree.expression, statement.span))
-        elif isinstance(tree, exp.Query):
-            asked.append(("", tree, statement.span))
-        else:
-            errors.add(_unknown_statement(statement))
-    for statement in declared:
-        stream = declare_stream(statement, source, errors)
-        if stream is not None:
-            try:
-                catalog.add(stream)
-            except UserError as error:
-                errors.add(error)
-    errors.checkpoint()
-    queries = []
-    for query_name, tree, span in _named(asked, errors):
+    asked: list[Statement] = []
+    all_declared = True
+    for each in statements(source):
         try:
-            queries.append(Query(query_name, bind_select(tree, catalog, source, span), span))
+            if isinstance(each, Unread):
+                raise each.error
+            if each.declares:
+                catalog.add(declare_stream(each.tree, each.places))
+            else:
+                asked.append(each)
+        except UserError as error:
+            errors.add(error)
+            all_declared = all_declared and not each.declares
+    if not all_declared:  # queries would be blamed for streams that are missing
+        errors.checkpoint()
+    queries = []
+    for query_name, statement in _named(asked, errors):
+        try:
+            queries.append(_query(query_name, statement, catalog))
         except UserError as error:
             errors.add(error)
     errors.checkpoint()
     return Script(source, catalog, tuple(queries))
 
 
-def _named(
-    asked: list[tuple[str, exp.Expression, Span]], errors: Collector
-) -> list[tuple[str, exp.Expression, Span]]:
+def _query(name: str, statement: Statement, catalog: Catalog) -> Query:
+    tree, places = statement.tree, statement.places
+    select = tree.expression if isinstance(tree, exp.Create) else tree
+    try:
+        return Query(name, bind_select(select, catalog, places), places.whole)
+    except RecursionError:
+        raise UserError(
+            Diagnostic("MP001", "the query is nested too deeply", places.whole)
+        ) from None
+
+
+def _named(asked: list[Statement], errors: Collector) -> Iterator[tuple[str, Statement]]:
     """Unnamed queries are q1, q2, ... by their place among the queries."""
-    named = [(name or f"q{place}", tree, span) for place, (name, tree, span) in enumerate(asked, 1)]
     seen: set[str] = set()
-    for name, _, span in named:
+    for place, statement in enumerate(asked, 1):
+        tree = statement.tree
+        name = tree.this.name if isinstance(tree, exp.Create) else f"q{place}"
         if name.lower() in seen:
-            errors.add(UserError(Diagnostic("MP104", f"two queries are called `{name}`", span)))
-        seen.add(name.lower())
-    return named
-
-
-def _unknown_statement(statement: Statement) -> UserError:
-    tree = statement.tree
-    what = tree.kind if isinstance(tree, exp.Create) else statement.span.text.split(None, 1)[0]
-    if isinstance(tree, exp.Create):
-        return UserError(
-            Diagnostic(
-                "MP110",
-                f"CREATE {what} is not built yet",
-                statement.span,
-                helps=("this version reads CREATE STREAM and CREATE QUERY",),
+            errors.add(
+                UserError(
+                    Diagnostic("MP104", f"two queries are called `{name}`", statement.places.whole)
+                )
             )
-        )
-    return UserError(
-        Diagnostic(
-            "MP002",
-            f"`{what}` is no statement of the language",
-            statement.span,
-            helps=("a file holds CREATE STREAM, CREATE QUERY ... AS SELECT, and SELECT",),
-        )
-    )
+        seen.add(name.lower())
+        yield name, statement

@@ -24,10 +24,10 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import product
 
-from millpond.memory.lto import Closure, order_choices
+from millpond.memory.lto import Closure, joins, order_choices
 from millpond.memory.reachable import reachable
 from millpond.memory.spj import Attribute, SpjQuery
-from millpond.order import ZERO, Bound, Zero
+from millpond.order import ZERO, Bound, DifferenceBounds
 from millpond.schema import Interval
 
 
@@ -171,6 +171,7 @@ class _Splitter:
         self._aliases = [alias for alias, _ in query.streams]
         self._parts: list[list[_Bounds]] = [[[]] for _ in query.streams]
         self._owns: list[list[Closure]] = []
+        self._asked = _asked(query)
 
     def run(self) -> tuple[tuple[StreamShape, ...], tuple[Combination, ...]]:
         while True:
@@ -198,8 +199,7 @@ class _Splitter:
             if count > _MOST_COMBINATIONS:
                 raise ShapeNotFoundError(f"too many parts for {self._query.span.text!r}")
             owns = dict(zip(self._aliases, map(self._own, enumerate(places)), strict=True))
-            joins, equalities = _conditions(self._query, closure, owns)
-            yield _Meeting(places, closure, tuple(joins), tuple(equalities))
+            yield _Meeting(places, closure, *_conditions(self._query, self._asked, owns))
 
     def _own(self, at: tuple[int, int]) -> Closure:
         """What P+ says of rows of a part, whatever they meet."""
@@ -382,59 +382,53 @@ def _needed(query: SpjQuery, predicate: Closure, alias: str) -> set[Attribute]:
     }
 
 
-def _conditions(
-    query: SpjQuery, closure: Closure, owns: Mapping[str, Closure]
-) -> tuple[list[Join], list[Join]]:
-    """The joins and the equalities of a combination: with the filters of the parts they say all
-    that the query asks of rows of these parts.
-
-    A filter that only the combination implies counts for nothing here, because the parts let
-    other rows in: with `i < a` and rows of `a = 3`, rows of a part `i <= 3` are still compared.
-    """
-    joins: list[Join] = []
-    equalities: list[Join] = []
-    varying = [
-        each
-        for each in closure.elements
-        if not query.nullable(each) and _canonical(query, owns[each.alias], each) == each
+def _asked(query: SpjQuery) -> list[tuple[Join, ...]]:
+    """What P+ asks of rows of different inputs beside their filters: equalities, as two joins, and
+    the nonredundant joins."""
+    predicate = query.predicate
+    equal: list[tuple[Join, ...]] = [
+        ((x, y, offset), (y, x, -offset))
+        for place, x in enumerate(predicate.elements)
+        for y in predicate.elements[place + 1 :]
+        if x.alias != y.alias
+        and (offset := predicate.offset(x, y)) is not None
+        and not _fixed(query, predicate, x)
     ]
-    for place, x in enumerate(varying):
-        for y in varying[place + 1 :]:
-            if x.alias == y.alias:
-                continue
-            found = [
-                (one, other, c)
-                for one, other in ((x, y), (y, x))
-                if (c := closure.bound(one, other)) is not None
-                and not _follows(closure, owns, one, other, c)
-            ]
-            if len(found) == 2 and closure.offset(x, y) is not None:
-                equalities.append(found[0])
-            else:
-                joins += found
-    return joins, equalities
+    return [*equal, *((each,) for each in joins(predicate))]
 
 
-def _follows(
-    closure: Closure, owns: Mapping[str, Closure], x: Attribute, y: Attribute, c: int
-) -> bool:
-    """Whether `x - y <= c` follows from the parts' own filters and other comparisons."""
+def _conditions(
+    query: SpjQuery, asked: Iterable[tuple[Join, ...]], owns: Mapping[str, Closure]
+) -> tuple[tuple[Join, ...], tuple[Join, ...]]:
+    """The joins and the equalities of a combination: what rows of its parts have to satisfy
+    together, where it does not follow from the filters of the parts and from the rest.
 
-    def bound(one: Attribute | Zero, other: Attribute | Zero) -> int | None:
-        filtered = {each.alias for each in (one, other) if isinstance(each, Attribute)}
-        return (owns[filtered.pop()] if len(filtered) == 1 else closure).bound(one, other)
+    What only the combination implies is no reason to leave a join out: with `i < a`, rows of a
+    part `a = 3` and rows of a part `i <= 3` still have to be compared.
+    """
 
-    def through(k: Attribute | Zero) -> bool:
-        first, second = bound(x, k), bound(k, y)
-        return first is not None and second is not None and first + second <= c
+    def told(each: Join) -> Join:
+        (x, y, c), own_x, own_y = each, owns[each[0].alias], owns[each[1].alias]
+        one, other = _canonical(query, own_x, x), _canonical(query, own_y, y)
+        return one, other, c - (own_x.offset(x, one) or 0) + (own_y.offset(y, other) or 0)
 
-    return through(ZERO) or any(
-        k not in (x, y)
-        and through(k)
-        and closure.offset(x, k) is None
-        and closure.offset(k, y) is None
-        for k in closure.elements
-    )
+    filters: Closure = DifferenceBounds(query.relevant)
+    for alias, own in owns.items():
+        filters = filters.with_bounds(own.restrict(query.of(alias)).atoms())
+    kept = list(dict.fromkeys(tuple(map(told, each)) for each in asked))
+    for each in tuple(kept):
+        others = filters.with_bounds(join for other in kept if other != each for join in other)
+        if all(others.implies(*join) for join in each):
+            kept.remove(each)
+    needed = [join for each in kept for join in each]
+    both_ways = [(x, y, c) for x, y, c in needed if (y, x, -c) in needed]
+    equalities = [each for at, each in enumerate(both_ways) if _turned(each) not in both_ways[:at]]
+    return tuple(each for each in needed if each not in both_ways), tuple(equalities)
+
+
+def _turned(equality: Join) -> Join:
+    x, y, c = equality
+    return y, x, -c
 
 
 def _two_sided(functions: Iterable[Function]) -> list[Attribute]:

@@ -146,7 +146,9 @@ class Delta:
         weight = ordered.weight
         if weight.dtype != object and _may_overflow(weight):
             weight = weight.astype(object)
-        return ordered._take(starts, np.add.reduceat(weight, starts))._without_zeros()._minus_first()
+        return (
+            ordered._take(starts, np.add.reduceat(weight, starts))._without_zeros()._minus_first()
+        )
 
     def at_instant(self, instant: int) -> Delta:
         """The same changes, all of one instant (coarser instants are the finer, consolidated)."""

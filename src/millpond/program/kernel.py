@@ -78,21 +78,27 @@ def row_kernel(program: Program) -> Kernel:
     if program.select is not None:
         arms.append(builder.select_arm(program.select))
     if program.join is not None:
-        for place in range(len(program.join.inputs)):
-            arms.append(builder.row_arm(program.join, place))
-    return Kernel("rows", tuple((*_column_arrays(program), *_store_arrays(program))), tuple(arms), builder.width)
+        arms += [builder.row_arm(program.join, i) for i in range(len(program.join.inputs))]
+    return Kernel(
+        "rows",
+        (*_column_arrays(program), *_store_arrays(program)),
+        tuple(arms),
+        builder.width,
+    )
 
 
 def partial_kernel(program: Program) -> Kernel:
     """The tick step for rows already reduced: the selector is the number of the reduction."""
     join = program.join
     builder = _Builder(program)
-    arms = []
-    if join is not None:
-        for place, parts in enumerate(join.inputs):
-            for part in range(len(parts)):
-                arms.append(builder.partial_arm(join, place, part))
-    bests = max((len(r.bests) for parts in (join.inputs if join else ()) for r in parts), default=0)
+    inputs_of = join.inputs if join is not None else ()
+    arms = [
+        builder.partial_arm(join, place, part)
+        for place, parts in enumerate(inputs_of)
+        for part in range(len(parts))
+        if join is not None
+    ]
+    bests = max((len(each.bests) for parts in inputs_of for each in parts), default=0)
     inputs = ("cell", "amount", *(f"best{k}" for k in range(bests)))
     return Kernel("partials", (*inputs, *_store_arrays(program)), tuple(arms), builder.width)
 
@@ -170,9 +176,7 @@ class _Builder:
 
     def select_arm(self, select: Select) -> Arm:
         stream = self._stream(select.stream)
-        columns = [
-            Int(0) if each is None else self._here(stream, each) for each in select.columns
-        ]
+        columns = [Int(0) if each is None else self._here(stream, each) for each in select.columns]
         nulls: list[Condition | bool] = [
             True if column is None else self._null(stream, null) if null else False
             for column, null in zip(select.columns, select.nulls, strict=True)
@@ -274,9 +278,7 @@ class _Builder:
             ),
         )
 
-    def _meet(
-        self, join: SynopsisJoin, case: Case, place: int, amount: Number
-    ) -> tuple[Step, ...]:
+    def _meet(self, join: SynopsisJoin, case: Case, place: int, amount: Number) -> tuple[Step, ...]:
         """The rows that a bucket of `place` makes with the buckets of the other inputs."""
         order = self._order(join, case, place)
         return self._loops(join, case, [place], order, amount)
@@ -320,7 +322,9 @@ class _Builder:
             used = sorted({each.best for link in links for each in _bests(link, place)})
             bests = tuple(Set(_best(place, k), At(f"v{number}_{k}", cell)) for k in used)
             body: tuple[Step, ...] = (
-                When((Compare("!=", At(f"p{number}", cell), Int(0)),), (*bests, When(tests, inner))),
+                When(
+                    (Compare("!=", At(f"p{number}", cell), Int(0)),), (*bests, When(tests, inner))
+                ),
             )
         else:
             body = (When((Compare("!=", At(f"v{number}_0", cell), Int(0)), *tests), inner),)
@@ -364,7 +368,7 @@ class _Builder:
     def _rows(
         self, join: SynopsisJoin, case: Case, arriving: int, amount: Number
     ) -> tuple[Step, ...]:
-        """The row that the buckets in the registers make; `arriving` is the input of the new rows."""
+        """The row that the buckets in the registers make; `arriving` is where the new rows are."""
         columns: list[Number] = []
         nulls: list[Condition | bool] = []
         for column in case.columns:

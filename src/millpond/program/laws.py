@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -18,11 +19,13 @@ from millpond.program.store import State
 Changes = list[tuple[int, tuple[int | None, ...], int]]
 
 
-class LawBroken(AssertionError):  # noqa: N818 - a failed assertion, named for what failed
+class LawBroken(AssertionError):
     """A lowering does not do what its interface says."""
 
 
-def run(lowered: Lowered, batch: Batch, cuts: Iterable[int] = (), state: State | None = None) -> Changes:
+def run(
+    lowered: Lowered, batch: Batch, cuts: Iterable[int] = (), state: State | None = None
+) -> Changes:
     """The consolidated changes of a batch fed in pieces, in the order of the contract.
 
     Also holds the state to its certificate after every piece.
@@ -43,7 +46,7 @@ def pieces(batch: Batch, cuts: Iterable[int]) -> list[Batch]:
         if 0 < cut < len(batch):
             places.add(int(np.searchsorted(batch.at, batch.at[cut], side="left")))
     ordered = sorted(places)
-    return [batch.slice(a, b) for a, b in zip(ordered, ordered[1:], strict=False)]
+    return [batch.slice(a, b) for a, b in pairwise(ordered)]
 
 
 def chunking_never_shows(lowered: Lowered, batch: Batch, cuts: Sequence[int]) -> None:
@@ -66,10 +69,7 @@ def coarser_instants_consolidate(lowered: Lowered, batch: Batch, ends: Sequence[
     for instant, row, n in finer:
         joined.setdefault(coarse_of[instant], Counter())[row] += n
     expected = [
-        (instant, row, n)
-        for instant, rows in joined.items()
-        for row, n in rows.items()
-        if n
+        (instant, row, n) for instant, rows in joined.items() for row, n in rows.items() if n
     ]
     _same("coarse", run(lowered, batch.with_instants(at)), "consolidated", expected)
 
@@ -139,7 +139,7 @@ def _same(one: str, first: Changes, other: str, second: Changes) -> None:
         raise LawBroken(f"only {one}: {_some(a - b)}; only {other}: {_some(b - a)}")
 
 
-def _some(changes: Counter[tuple[int, tuple[int | None, ...], int]]) -> list[object]:
+def _some(changes: Counter[tuple[int, tuple[int | None, ...], int]]) -> Changes:
     return list(changes.elements())[:5]
 
 

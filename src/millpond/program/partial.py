@@ -138,7 +138,8 @@ class Merger:
         given = state.stores[-1].values[0]
         if isinstance(given, KeyedArray):
             return np.array([not given[place] for place in partial.cell.tolist()], dtype=bool)
-        return given[partial.cell] == 0
+        empty: IntArray = given[partial.cell] == 0
+        return empty
 
 
 def _held(number: int, store: Store) -> Partial:
@@ -187,7 +188,7 @@ class Undo:
             if store.spec.keep is Keep.EXTREME:
                 store.present[cell] = present
         given = self._state.stores[-1]
-        columns = [name for name in emitted.names]
+        columns = list(emitted.names)
         places = [columns.index(key.name) for key in given.spec.keys]
         for row, _, _ in emitted.rows():
             given.values[0][encode(given.spec.keys, [row[place] for place in places])] = 0

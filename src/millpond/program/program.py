@@ -1,4 +1,4 @@
-"""A program: operators in topological order, each feeding the next, and where its rows come from."""
+"""A program: operators in topological order, each feeding the next, and what they read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from millpond.program.operator import (
     Select,
     SynopsisJoin,
 )
-from millpond.program.store import Store, State
+from millpond.program.store import State, Store
 
 
 @dataclass(frozen=True)

@@ -110,9 +110,9 @@ class _Printer:
                 check = [f"if {target} > {_LARGEST} // {by}:", *self._trap()]
                 return [*(check if self._trapping else []), f"{target} *= {by}"]
             case AddTo(array, index, amount):
-                place, by = f"{array}[{number(index)}]", number(amount)
-                check = [f"if {place} > {_LARGEST} - {by}:", *self._trap()]
-                return [*(check if self._trapping else []), f"{place} += {by}"]
+                element, by = f"{array}[{number(index)}]", number(amount)
+                check = [f"if {element} > {_LARGEST} - {by}:", *self._trap()]
+                return [*(check if self._trapping else []), f"{element} += {by}"]
             case Emit():
                 return self._emit(step)
 
@@ -130,7 +130,7 @@ class _Printer:
             number(step.weight),
             "at[i]",
         ]
-        lines += [f"out[used, {place}] = {value}" for place, value in enumerate(values)]
+        lines += [f"out[used, {at}] = {each}" for at, each in enumerate(values)]
         return [*lines, "used += 1"]
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from millpond.diagnostic import Diagnostic, Page, Severity, Span
-from millpond.report.style import Style
+from millpond.report.style import PLAIN, Style
 
 _WIDTH = 110
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "blue"}
 
 
-def render_diagnostic(diagnostic: Diagnostic, style: Style = Style()) -> str:
+def render_diagnostic(diagnostic: Diagnostic, style: Style = PLAIN) -> str:
     """Several lines, without an end of line after the last."""
     head = style.paint(_COLOURS[diagnostic.severity], f"{diagnostic.severity}[{diagnostic.code}]")
     lines = [f"{head}: {style.bold(diagnostic.message)}"]
@@ -45,7 +45,7 @@ def _excerpt(span: Span, style: Style) -> list[str]:
     ]
 
 
-def render_page(page: Page, style: Style = Style()) -> str:
+def render_page(page: Page, style: Style = PLAIN) -> str:
     """The page of a code: what, why, an example, what to write instead."""
     return "\n".join(
         [

@@ -28,13 +28,13 @@ from millpond.program.expression import (
     NotNull,
     Number,
 )
-from millpond.report.style import Style
+from millpond.report.style import PLAIN, Style
 from millpond.report.verdict_json import verdict_dict
 from millpond.report.verdict_text import render_verdict
 
 
 def explain_lines(
-    query: Query, verdict: Verdict, program: Program | None, style: Style = Style()
+    query: Query, verdict: Verdict, program: Program | None, style: Style = PLAIN
 ) -> list[str]:
     """The plan, the verdict and the program, for reading."""
     lines = [style.bold("plan") + "  (every edge only adds rows: MON)"]

@@ -75,7 +75,9 @@ def to_svg(queries: Sequence[dict[str, Any]]) -> str:
         root = _layout(query["plan"], _PAD, top)
         parts += _drawn(root)
         right, bottom = _extent(root)
-        widest = max(widest, right, _PAD + _CHAR * max(len(each) for each in [_title(query), *state]))
+        widest = max(
+            widest, right, _PAD + _CHAR * max(len(each) for each in [_title(query), *state])
+        )
         top = bottom + _GAP
     width, height = widest + _PAD, top
     return "\n".join(

@@ -32,3 +32,7 @@ class Style:
 
     def dim(self, text: str) -> str:
         return self.paint("dim", text)
+
+
+PLAIN = Style()
+"""No colours."""

@@ -1,4 +1,4 @@
-"""A verdict as people read it: the class and the number first; then what grows and what stops it."""
+"""A verdict as people read it: class and number first; then what grows and what stops it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from millpond.diagnostic import Severity
 from millpond.memory import MemoryClass, Verdict
 from millpond.report.diagnostics import render_diagnostic
-from millpond.report.style import Style
+from millpond.report.style import PLAIN, Style
 
 _COLOURS = {
     MemoryClass.NONE: "green",
@@ -20,7 +20,7 @@ _COLOURS = {
 _SHOWN = 3
 
 
-def render_verdict(verdict: Verdict, style: Style = Style(), *, why: bool = False) -> str:
+def render_verdict(verdict: Verdict, style: Style = PLAIN, *, why: bool = False) -> str:
     """Several lines, without an end of line after the last."""
     return "\n".join(_lines(verdict, style, why))
 
@@ -32,9 +32,7 @@ def _lines(verdict: Verdict, style: Style, why: bool) -> Iterator[str]:
         yield f"  {entry.formula}" + (f" = {entry.units}" if len(verdict.state) > 1 else "")
     if verdict.memory in (MemoryClass.LINEAR, MemoryClass.OUTSIDE) or why:
         for reason in verdict.because:
-            severity = (
-                Severity.ERROR if verdict.memory is MemoryClass.LINEAR else Severity.NOTE
-            )
+            severity = Severity.ERROR if verdict.memory is MemoryClass.LINEAR else Severity.NOTE
             shown = replace(reason.diagnostic, severity=severity)
             if not why:
                 shown = replace(shown, notes=())

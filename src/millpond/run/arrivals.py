@@ -54,9 +54,7 @@ class Arrivals:
 
     @cached_property
     def _columns(self) -> Mapping[str, Columns]:
-        return {
-            name: Columns.of(self._names[name], rows) for name, rows in self._rows.items()
-        }
+        return {name: Columns.of(self._names[name], rows) for name, rows in self._rows.items()}
 
 
 def _batch(

@@ -93,15 +93,15 @@ class BulkLowering:
             nulls = [name for name in stream.columns if columns.nulls[name].any()]
             if nulls:
                 frame = frame.with_columns(
-                    pl.when(pl.Series(columns.nulls[name][rows] == 0)).then(pl.col(name)).alias(name)
+                    pl.when(pl.Series(columns.nulls[name][rows] == 0))
+                    .then(pl.col(name))
+                    .alias(name)
                     for name in nulls
                 )
             frames[stream.name] = frame
         return frames
 
-    def _reduce(
-        self, frames: dict[str, pl.DataFrame]
-    ) -> list[tuple[int, Reduction, pl.DataFrame]]:
+    def _reduce(self, frames: dict[str, pl.DataFrame]) -> list[tuple[int, Reduction, pl.DataFrame]]:
         """For each reduction, the rows that pass its guard: their bucket and best values."""
         reduced = []
         for number_, spec in enumerate(self.program.stores):
@@ -215,12 +215,9 @@ class BulkLowering:
             )
         deltas = []
         for case in join.cases:
-            stores = [
-                numbers[id(join.inputs[i][part])] for i, part in enumerate(case.reductions)
-            ]
+            stores = [numbers[id(join.inputs[i][part])] for i, part in enumerate(case.reductions)]
             met = self._met(state, join, case, stores, frames)
-            for i in range(width):
-                deltas.append(self._arrivals(state, case, stores, frames, met, i))
+            deltas += [self._arrivals(state, case, stores, frames, met, i) for i in range(width)]
         for number_, frame in frames.items():
             self._add(state, number_, frame)
         return Delta.concat(self._names, deltas)
@@ -272,8 +269,7 @@ class BulkLowering:
             joined = joined.filter(reduce(operator.and_, tests, pl.lit(True)))
         assert joined is not None
         return joined.with_columns(
-            self._column(join, case, column).alias(f"@{k}")
-            for k, column in enumerate(case.columns)
+            self._column(join, case, column).alias(f"@{k}") for k, column in enumerate(case.columns)
         )
 
     def _column(self, join: SynopsisJoin, case: Case, column: Held) -> pl.Expr:

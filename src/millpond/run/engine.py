@@ -9,12 +9,16 @@ compiling.
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from millpond.diagnostic import Diagnostic, InternalError
 from millpond.program import Batch, Delta, Program, State
 from millpond.program.lowered import Lowered, answer
-from millpond.run.bulk import BulkLowering
 from millpond.run.tick import TickLowering
+
+if TYPE_CHECKING:
+    from millpond.run.bulk import BulkLowering
 
 _FEW = 64
 """Batches up to this many rows go through the interpreter while nothing is compiled."""
@@ -43,7 +47,6 @@ class LocalRun:
         self._lowering = lowering
         self._tick = TickLowering(program)
         self._plain = TickLowering(program, compiled=False)
-        self._bulk = BulkLowering(program)
         self._compiled: bool | None = None
 
     def advance(self, batch: Batch) -> Delta:
@@ -62,6 +65,12 @@ class LocalRun:
     def units(self) -> int:
         """Units of state held now."""
         return self.state.units()
+
+    @cached_property
+    def _bulk(self) -> BulkLowering:
+        from millpond.run.bulk import BulkLowering  # Polars takes a while to load
+
+        return BulkLowering(self.program)
 
     def _chosen(self, size: int) -> Lowered:
         match self._lowering:

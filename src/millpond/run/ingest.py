@@ -18,6 +18,8 @@ from millpond.schema import Catalog, Stream
 CHUNK = 1 << 20
 """Bytes asked for at a time: what has arrived is worked on before more is waited for."""
 
+_EVENT = 'an event looks like {"s": {"a": 1}}'
+
 
 @dataclass(frozen=True)
 class Event:
@@ -84,27 +86,18 @@ class TaggedReader:
                 events.append(self._event(raw))
             except InputError as error:
                 events.append(
-                    Reject(self._line, raw.decode(errors="replace"), error.diagnostics[0])
+                    Reject(
+                        self._line,
+                        raw.removesuffix(b"\r").decode(errors="replace"),
+                        error.diagnostics[0],
+                    )
                 )
         return events
 
     def _event(self, raw: bytes) -> Event:
-        try:
-            said = json.loads(raw, parse_constant=self._no_number, object_pairs_hook=_unique)
-        except UnicodeDecodeError:
-            self._fail("MP307", "the line is not UTF-8 text", "save the file as UTF-8")
-        except _DuplicateKeyError as error:
-            self._fail("MP303", f"the key {error} stands twice", "give each column once")
-        except (ValueError, RecursionError) as error:
-            self._fail(
-                "MP301",
-                f"not a JSON object: {_short(str(error))}",
-                'an event looks like {"s": {"a": 1}}',
-            )
-        if not isinstance(said, dict) or not said:
-            self._fail("MP301", "an event is an object", 'an event looks like {"s": {"a": 1}}')
-        first = next(iter(said))
-        if first.startswith("@"):
+        said = self._object(raw)
+        first = next((each for each in said if not each.startswith("@")), None)
+        if first is None:
             return self._control(said)
         stream = self._streams.get(first)
         if stream is None:
@@ -113,30 +106,52 @@ class TaggedReader:
                 f"unknown stream `{_short(first)}`",
                 *did_you_mean(first, self._catalog.names),
             )
-        if len(said) > 1:
-            extra = list(said)[1]
-            self._fail(
-                "MP301",
-                f"one stream a line, not also `{_short(extra)}`",
-                "put each row on a line of its own",
-            )
+        for extra in said:
+            if extra.startswith("@"):
+                self._fail("MP308", f"a row of a stream takes no `{_short(extra)}`")
+            if extra != first:
+                self._fail(
+                    "MP301",
+                    f"one stream a line, not also `{_short(extra)}`",
+                    "put each row on a line of its own",
+                )
         return Event(stream.name, self._row(stream, said[first]), self._line)
 
+    def _object(self, raw: bytes) -> dict[str, Any]:
+        """The JSON object of a line."""
+        try:
+            text = raw.decode("utf-8")  # of bytes, json would also take UTF-16 and UTF-32
+            said = json.loads(text, parse_constant=self._no_number, object_pairs_hook=_unique)
+        except UnicodeDecodeError:
+            self._fail("MP307", "the line is not UTF-8 text", "save the file as UTF-8")
+        except _DuplicateKeyError as error:
+            self._fail("MP303", f"the key `{error}` stands twice", "give each column once")
+        except json.JSONDecodeError as error:
+            self._fail("MP301", f"not a JSON object: {error.msg} (column {error.colno})", _EVENT)
+        except RecursionError:
+            self._fail("MP301", "not a JSON object: it is nested too deeply", _EVENT)
+        except ValueError:  # Python's limit on the digits of an integer
+            self._fail("MP305", "an integer with thousands of digits fits no type")
+        if not isinstance(said, dict) or not said:
+            self._fail("MP301", "an event is an object", _EVENT)
+        return said
+
     def _control(self, said: dict[str, Any]) -> Event:
-        if list(said) == ["@tick"]:
-            if said["@tick"] == 1 and not isinstance(said["@tick"], bool):
-                return Event(None, (), self._line)
+        key, *others = said
+        if others:
+            self._fail("MP308", f"`{_short(key)}` stands alone, not with `{_short(others[0])}`")
+        if key == "@tick" and type(said[key]) is int and said[key] == 1:
+            return Event(None, (), self._line)
+        if key == "@tick":
             self._fail("MP308", "a tick is written as 1", 'write {"@tick": 1}')
-        key = next(iter(said))
         if key in ("@time", "@end", "@punct"):
             self._fail(
                 "MP308",
                 f"`{key}` is about timed streams, and those of this file are untimed",
                 'write {"@tick": 1} for an instant with no row',
             )
-        self._fail(
-            "MP308", f"unknown control line `{_short(key)}`", *did_you_mean(key, ["@tick", "@time"])
-        )
+        known = did_you_mean(key, ["@tick", "@time"])
+        return self._fail("MP308", f"unknown control line `{_short(key)}`", *known)
 
     def _row(self, stream: Stream, values: Any) -> tuple[int | None, ...]:
         if not isinstance(values, dict):
@@ -148,11 +163,11 @@ class TaggedReader:
         row: list[int | None] = []
         for column in stream.columns:
             if column.name not in values:
-                extra = [name for name in values if name not in self._places[stream.name]]
+                self._no_extra(stream, values)
                 self._fail(
                     "MP303",
                     f"a row of `{stream.name}` lacks column `{column.name}`",
-                    *(did_you_mean(extra[0], stream.names) if extra else ("write NULL as null",)),
+                    "write NULL as null",
                 )
             value = values[column.name]
             if type(value) is int:
@@ -164,20 +179,24 @@ class TaggedReader:
             else:
                 self._wrong(stream, column.name, value)
         if len(values) > len(row):
-            extra = [name for name in values if name not in self._places[stream.name]]
-            self._fail(
-                "MP303",
-                f"stream `{stream.name}` has no column `{_short(extra[0])}`",
-                *did_you_mean(extra[0], stream.names),
-            )
+            self._no_extra(stream, values)
         return tuple(row)
+
+    def _no_extra(self, stream: Stream, values: dict[str, Any]) -> None:
+        for name in values:
+            if name not in self._places[stream.name]:
+                self._fail(
+                    "MP303",
+                    f"stream `{stream.name}` has no column `{_short(name)}`",
+                    *did_you_mean(name, stream.names),
+                )
 
     def _outside(self, stream: Stream, name: str, value: int) -> Never:
         column = stream.columns[self._places[stream.name][name]]
         if value not in column.type.range:
             self._fail(
                 "MP305",
-                f"{_short(str(value))} does not fit in `{stream.name}.{name}`, which is {column.type}",
+                f"{_short(str(value))} does not fit in `{stream.name}.{name}`: {column.type}",
                 f"{column.type} holds {column.type.range}",
             )
         self._fail(
@@ -217,13 +236,15 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise _DuplicateKeyError(f"`{key}`")
+                raise _DuplicateKeyError(_short(key))
             seen.add(key)
     return made
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= 60 else text[:57] + "..."
+    """A piece of the user's data for a message: not too long, and text that can be written."""
+    shown = text if len(text) <= 60 else text[:57] + "..."
+    return shown.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _descriptor(file: BinaryIO) -> int | None:

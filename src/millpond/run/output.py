@@ -37,9 +37,7 @@ def answer_items(names: Sequence[str], answer: Counter[Row]) -> list[dict[str, A
 def answer_line(names: Sequence[str], answer: Counter[Row], at: int, query: str | None) -> str:
     """`{"at": 5, "answer": [{"row": {...}, "n": 1}, ...]}`."""
     said: dict[str, Any] = {} if query is None else {"query": query}
-    return json.dumps(
-        said | {"at": at, "answer": answer_items(names, answer)}, ensure_ascii=False
-    )
+    return json.dumps(said | {"at": at, "answer": answer_items(names, answer)}, ensure_ascii=False)
 
 
 def final_lines(names: Sequence[str], answer: Counter[Row], query: str | None) -> Iterable[str]:

@@ -57,7 +57,9 @@ def source_files(name: str, uri: str) -> tuple[str, list[Path]]:
     return kind, files
 
 
-def rows_of_source(catalog: Catalog, stream: Stream, uri: str, size: int) -> Iterator[list[Event | Reject]]:
+def rows_of_source(
+    catalog: Catalog, stream: Stream, uri: str, size: int
+) -> Iterator[list[Event | Reject]]:
     """The rows of a source in pieces, checked like tagged input."""
     kind, files = source_files(stream.name, uri)
     reader = TaggedReader(catalog, uri)

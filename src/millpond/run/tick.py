@@ -68,11 +68,19 @@ class TickLowering:
             return run_step(
                 self._step, self.program, state, len(batch), *given, arrays, wide=self._wide
             )
+        stream, row, at = (each.tolist() for each in given)
+        lists = [each.tolist() for each in arrays]
         return run_step(
-            self._plain, self.program, state, len(batch),
-            *(each.tolist() for each in given), [each.tolist() for each in arrays],
+            self._plain,
+            self.program,
+            state,
+            len(batch),
+            stream,
+            row,
+            at,
+            lists,
             wide=self._wide,
-        )  # fmt: skip
+        )
 
     @property
     def cached(self) -> bool:
@@ -102,8 +110,8 @@ def cache_folder() -> Path:
     folder = Path(base) / "millpond" / "tick"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        probe = tempfile.TemporaryFile(dir=folder)
-        probe.close()
+        with tempfile.TemporaryFile(dir=folder):
+            pass
     except OSError:
         return _own_folder()
     return folder

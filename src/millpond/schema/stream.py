@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from millpond.diagnostic import Span
-from millpond.schema.types import IntegerType, Interval
+from millpond.schema.types import ANYTHING, IntegerType, Interval
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Column:
     name: str
     type: IntegerType
     nullable: bool = True
-    check: Interval = Interval()
+    check: Interval = ANYTHING
     span: Span | None = None
 
     @property

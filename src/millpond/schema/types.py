@@ -17,9 +17,7 @@ class Interval:
     high: int | None = None
 
     def __contains__(self, value: int) -> bool:
-        return (self.low is None or self.low <= value) and (
-            self.high is None or value <= self.high
-        )
+        return (self.low is None or self.low <= value) and (self.high is None or value <= self.high)
 
     @property
     def empty(self) -> bool:
@@ -45,6 +43,9 @@ class Interval:
         low = "" if self.low is None else str(self.low)
         high = "" if self.high is None else str(self.high)
         return f"{low}..{high}"
+
+
+ANYTHING = Interval()
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from millpond.diagnostic import Diagnostic, UserError
 from millpond.spark.java import JavaNotFound, find_java
@@ -121,7 +121,8 @@ def _context(conf: SparkConf, log: Path) -> SparkContext:
 
     try:
         with log.open("ab") as file:
-            gateway = launch_gateway(conf, {"stdout": file, "stderr": file})
+            launch: Any = launch_gateway  # It has no types.
+            gateway = launch(conf, {"stdout": file, "stderr": file})
         return SparkContext(conf=conf, gateway=gateway)
     except Exception as error:
         if not isinstance(error, PySparkRuntimeError) and "Py4J" not in type(error).__name__:

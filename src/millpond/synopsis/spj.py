@@ -99,7 +99,9 @@ def _inputs(spj: SpjQuery, reader: Operator) -> tuple[InputStream, ...]:
         InputStream(
             name,
             tuple(columns),
-            tuple(each.nullable for c in columns if (each := streams[name].column(c)) is not None),
+            tuple(
+                found.nullable for c in columns if (found := streams[name].column(c)) is not None
+            ),
         )
         for name, columns in reads.items()
     )
@@ -195,9 +197,7 @@ def _pairs(
                 yield x, y, c
 
 
-def _difference(
-    x: Attribute, y: Attribute, c: int, own: DifferenceBounds[Attribute]
-) -> Condition:
+def _difference(x: Attribute, y: Attribute, c: int, own: DifferenceBounds[Attribute]) -> Condition:
     left, right = Field(x.column), Field(y.column)
     if own.offset(x, y) is not None:
         return Compare("==", left, plus(right, c))
@@ -378,9 +378,7 @@ def _moved(held: Held, offset: int) -> Held:
             return GreatestOf(tuple(_moved_leaf(each, offset) for each in operands))
 
 
-def _moved_leaf(
-    held: KeyOf | BestOf | Constant, offset: int
-) -> KeyOf | BestOf | Constant:
+def _moved_leaf(held: KeyOf | BestOf | Constant, offset: int) -> KeyOf | BestOf | Constant:
     moved = _moved(held, offset)
     assert isinstance(moved, KeyOf | BestOf | Constant)
     return moved

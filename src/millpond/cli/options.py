@@ -1,0 +1,148 @@
+"""The options of a run, checked against one another before anything is read."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+
+from millpond.diagnostic import Diagnostic, UserError, did_you_mean
+from millpond.plan import Script
+from millpond.run import Emit, Lowering
+
+
+class Engine(StrEnum):
+    AUTO = "auto"
+    SPARK = "spark"
+    LOCAL = "local"
+    DEFINITION = "definition"
+
+
+class Instants(StrEnum):
+    ALL = "all"
+    BATCH = "batch"
+
+
+class OnError(StrEnum):
+    STOP = "stop"
+    SKIP = "skip"
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of a run."""
+
+    engine: Engine
+    input: str | None
+    sources: dict[str, str]
+    sink: str | None
+    emit: Emit
+    checkpoint: Path | None
+    batch_rows: int | None
+    json: bool
+    on_error: OnError | None
+    rejects: str | None
+    instants: Instants
+    lowering: Lowering
+    master: str
+    spark_conf: dict[str, str]
+    trigger: str
+
+    @property
+    def skip(self) -> bool:
+        return self.on_error is OnError.SKIP
+
+
+def pairs(given: list[str] | None, option: str) -> dict[str, str]:
+    """`NAME=VALUE` options as a mapping."""
+    found = {}
+    for each in given or []:
+        name, equals, value = each.partition("=")
+        if not (name and equals and value):
+            raise wrong(f"{option} {each}: write {option} NAME=VALUE")
+        found[name] = value
+    return found
+
+
+def checked(script: Script, options: Options) -> Options:
+    """Options that fit one another, with the engine settled."""
+    for name in options.sources:
+        if script.catalog.get(name) is None:
+            raise wrong(
+                f"--source {name}: there is no such stream",
+                *did_you_mean(name, script.catalog.names),
+            )
+    options = replace(
+        options, sources={_declared(script, name): uri for name, uri in options.sources.items()}
+    )
+    if options.input is not None and options.sources:
+        raise wrong("--input and --source exclude one another")
+    if options.input is None:
+        _has_sources(script, options)
+    if options.rejects is not None and not options.skip:
+        raise wrong("--rejects goes with --on-error skip")
+    options = replace(options, engine=_engine(options))
+    return _on_spark(options) if options.engine is Engine.SPARK else _here(options)
+
+
+def _has_sources(script: Script, options: Options) -> None:
+    for query in script.queries:
+        for stream in query.streams:
+            if stream.name not in options.sources:
+                raise wrong(
+                    f"no input for stream `{stream.name}`",
+                    "--input rows.jsonl for tagged rows, - for standard input",
+                    f"--source {stream.name}=PATH for a file or a folder of one stream",
+                )
+
+
+def _engine(options: Options) -> Engine:
+    """A pipeline runs on Spark where that is installed; tagged input runs here."""
+    if options.engine is not Engine.AUTO:
+        return options.engine
+    if options.input is not None and options.sink is None:
+        return Engine.LOCAL
+    from importlib.util import find_spec
+
+    engine = Engine.LOCAL if find_spec("pyspark") is None else Engine.SPARK
+    where = "on Spark" if engine is Engine.SPARK else "in this process: pyspark is not installed"
+    print(f"millpond: running {where}", file=sys.stderr)
+    return engine
+
+
+def _here(options: Options) -> Options:
+    if options.checkpoint is not None:
+        raise not_yet("--checkpoint with the local engine", "--engine spark has it")
+    for option, given in (("--trigger", options.trigger), ("--spark-conf", options.spark_conf)):
+        if given not in ("available-now", {}):
+            raise wrong(f"{option} goes with --engine spark")
+    return options
+
+
+def _on_spark(options: Options) -> Options:
+    if options.lowering is not Lowering.AUTO:
+        raise wrong("--lowering goes with --engine local")
+    if options.input is None:
+        if options.batch_rows is not None:
+            raise wrong("--batch-rows on Spark goes with --input", "--source is cut by its files")
+        if options.on_error is OnError.STOP:
+            raise not_yet("--on-error stop for --source on Spark", "bad rows go to a folder")
+        if options.rejects is not None:
+            raise wrong("on Spark, bad rows go to the folder `rejects` beside the checkpoint")
+    return options
+
+
+def _declared(script: Script, name: str) -> str:
+    stream = script.catalog.get(name)
+    return name if stream is None else stream.name
+
+
+def wrong(message: str, *helps: str) -> UserError:
+    """An option that is wrong."""
+    return UserError(Diagnostic("MP403", message, helps=helps))
+
+
+def not_yet(what: str, *helps: str) -> UserError:
+    """An option that is of the contract and not built."""
+    return UserError(Diagnostic("MP110", f"{what} is not built yet", helps=helps))
