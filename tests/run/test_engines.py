@@ -92,6 +92,11 @@ def test_random_bounded_queries_keep_every_law_and_agree_with_duckdb() -> None:
     assert sum(agree_on_a_random_query(seed) for seed in range(150)) > 50
 
 
+def test_a_best_value_is_at_hand_for_a_link_to_an_input_further_in() -> None:
+    # s meets u only through t, and u's best value is compared with t's behind s.
+    assert agree_on_a_random_query(1082)
+
+
 @pytest.mark.heavy
 def test_3000_random_queries_keep_every_law_and_agree_with_duckdb() -> None:
     assert sum(agree_on_a_random_query(seed) for seed in range(1000, 4000)) > 1000

@@ -91,9 +91,7 @@ def by_duckdb(script: Script, sql: Mapping[str, str], events: Sequence[Event]) -
             rows = [event[stream.name] for event in events if stream.name in event]
             schema = pa.schema((name, pa.int64()) for name in stream.names)
             connection.register(stream.name, pa.Table.from_pylist(rows, schema=schema))
-        return {
-            name: Counter(connection.execute(text).fetchall()) for name, text in sql.items()
-        }
+        return {name: Counter(connection.execute(text).fetchall()) for name, text in sql.items()}
 
 
 def added(answers: dict[str, Counter[Row]], lines: Iterable[Mapping[str, Any]]) -> None:

@@ -27,7 +27,6 @@ from tests.spark.harness import (
     random_events,
 )
 
-from millpond.spark.commit import CommitLog
 from millpond.spark.sinks import FolderSink
 from millpond.spark.sources import Spool, tagged_files
 from millpond.spark.stream import SparkRun
@@ -150,10 +149,10 @@ def killed(spool: Path, checkpoint: Path, sink: Path, count: int, after: float) 
 
 @pytest.mark.spark
 def test_a_killed_run_goes_on_where_it_was(spark: SparkSession, tmp_path: Path) -> None:
-    events = spooled(tmp_path / "spool", 20, seed=2)
+    events = spooled(tmp_path / "spool", 12, seed=2)
     checkpoint, sink = tmp_path / "checkpoint", tmp_path / "sink"
-    assert killed(tmp_path / "spool", checkpoint, sink, 3, 0.0)
-    assert len(parts(sink)) < 20
+    assert killed(tmp_path / "spool", checkpoint, sink, 2, 0.0)
+    assert len(parts(sink)) < 12
     run = run_to_the_end(spark, tmp_path / "spool", checkpoint, sink)
     script, _ = compiled(TEXT)
     assert answers_of(sink) == by_duckdb(script, SQL, events)

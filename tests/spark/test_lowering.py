@@ -56,9 +56,7 @@ def agrees(
         added(answers, lines)
         assert answers == by_duckdb(script, sql, events[:seen]), (seed, batch)
         assert all(line["at"] == seen == run.at for line in lines)
-        assert all(
-            run.units()[name] <= program.certificate for name, program in programs.items()
-        )
+        assert all(run.units()[name] <= program.certificate for name, program in programs.items())
 
 
 @pytest.mark.parametrize("name", QUERIES)

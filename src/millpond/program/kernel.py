@@ -319,7 +319,8 @@ class _Builder:
             for link in links
         )
         if reduction.keep is Keep.EXTREME:
-            used = sorted({each.best for link in links for each in _bests(link, place)})
+            # Those that links to inputs further in ask for, too.
+            used = sorted({each.best for link in case.links for each in _bests(link, place)})
             bests = tuple(Set(_best(place, k), At(f"v{number}_{k}", cell)) for k in used)
             body: tuple[Step, ...] = (
                 When(

@@ -13,9 +13,9 @@ grouped by its own columns, and stay in Spark until somebody asks for them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -196,10 +196,18 @@ class Reduced:
 
 
 class Reducer:
-    """Reduces batches of a tagged DataFrame for some programs at once."""
+    """Reduces batches of a tagged DataFrame for some programs at once.
 
-    def __init__(self, streams: Sequence[Stream], programs: Sequence[Program]) -> None:
+    `columns` are those of the DataFrame. Expressions are built once, not for each batch: every
+    piece of one is a call into the JVM, and together they take as long as a small batch does.
+    """
+
+    def __init__(
+        self, streams: Sequence[Stream], programs: Sequence[Program], columns: Sequence[str]
+    ) -> None:
         self._streams = tuple(streams)
+        self._tick = TICK in columns
+        self._unread = REJECTED in columns
         self._programs = tuple(programs)
         self._feeds: list[Feed] = []
         # For each stream the inputs that read it, each a list of feeds whose guards are disjoint.
@@ -249,24 +257,12 @@ class Reducer:
 
     def frame(self, tagged: DataFrame) -> DataFrame:
         """The batch reduced: a row for each bucket that some row fell into."""
-        from pyspark.sql import functions as f
-
         names = ["number", "cell", *self._outputs]
         if self._several:
-            # The count of accepted rows has a place of its own here: a row comes several times.
-            wanted = tagged.select(f.inline(self._copies(tagged))).where("number is not null")
+            wanted = tagged.select(self._copies).where("number is not null")
         else:
-            placed = tagged.select(
-                f.struct("*").alias("@row"), self._number(tagged).alias("number")
-            )
-            wanted = placed.select("number", *self._of_number())
-        return wanted.groupBy(*names).agg(
-            f.count(f.lit(1)).alias("amount"),
-            *(
-                (f.min(each) if each.startswith("low") else f.max(each)).alias(each)
-                for each in self._bests
-            ),
-        )
+            wanted = tagged.select(*self._numbered).select("number", *self._placed)
+        return wanted.groupBy(*names).agg(*self._kept)
 
     def reduce(self, tagged: DataFrame) -> Reduced:
         """Runs the pass; whoever gets a `frame` unpersists it."""
@@ -277,13 +273,8 @@ class Reducer:
         if self._selects:
             # Held (on disk where it is large), so that counting and writing read the batch once.
             kept = frame.persist(StorageLevel.MEMORY_AND_DISK)
-            frame = kept.groupBy("number", "cell").agg(
-                f.sum("amount").alias("amount"),
-                *(
-                    (f.min(each) if each.startswith("low") else f.max(each)).alias(each)
-                    for each in self._bests
-                ),
-            )
+            total = f.sum("amount").alias("amount")
+            frame = kept.groupBy("number", "cell").agg(total, *self._kept[1:])
         table = frame.toArrow()
         columns = {
             name: table.column(name).fill_null(0).to_numpy()
@@ -331,49 +322,48 @@ class Reducer:
             for each in self._streams
         ]
         # A row of two streams at once is one line for each.
-        lines = f.array_compact(f.array(*self._unread(tagged), *rows))
-        return tagged.where(self._rejected(tagged)).select(f.explode(lines).alias("value"))
+        unread = [column_of(REJECTED)] if self._unread else []
+        lines = f.array_compact(f.array(*unread, *rows))
+        return tagged.where(self._rejected).select(f.explode(lines).alias("value"))
 
     # Pieces of the pass --------------------------------------------------------------------------
 
-    def _unread(self, tagged: DataFrame) -> list[Column]:
-        return [column_of(REJECTED)] if REJECTED in tagged.columns else []
-
-    def _rejected(self, tagged: DataFrame) -> Column:
+    @cached_property
+    def _rejected(self) -> Column:
         from pyspark.sql import functions as f
 
-        tags = [each.name for each in self._streams]
-        tags += [TICK] if TICK in tagged.columns else []
+        tags = [*(each.name for each in self._streams), *([TICK] if self._tick else [])]
         there = [f.when(column_of(each).isNotNull(), 1).otherwise(0) for each in tags]
         wrong = reduce(lambda left, right: left + right, there) != 1
         for stream in self._streams:
             row = column_of(stream.name)
             wrong = wrong | (row.isNotNull() & ~valid(stream, row))
-        for text in self._unread(tagged):
-            wrong = wrong | text.isNotNull()
-        return wrong
+        return wrong | column_of(REJECTED).isNotNull() if self._unread else wrong
 
-    def _number(self, tagged: DataFrame) -> Column:
-        """Who wants a row, where at most one input does."""
+    @cached_property
+    def _numbered(self) -> list[Column]:
+        """A row, and who wants it, where at most one input does."""
         from pyspark.sql import functions as f
 
-        chain = f.when(self._rejected(tagged), _REJECTED)
+        chain = f.when(self._rejected, _REJECTED)
         for stream in self._streams:
             row = column_of(stream.name)
             for fed in self._inputs[stream.name]:
                 for each in fed:
                     chain = chain.when(row.isNotNull() & self._passes(each, row), each)
-        if TICK in tagged.columns:
+        if self._tick:
             chain = chain.when(column_of(TICK).isNotNull(), _TICK)
-        return chain.otherwise(_UNUSED)
+        return [f.struct("*").alias("@row"), chain.otherwise(_UNUSED).alias("number")]
 
-    def _of_number(self) -> Iterator[Column]:
+    @cached_property
+    def _placed(self) -> list[Column]:
         """Bucket, output and best values of a row, by who wants it."""
         from pyspark.sql import functions as f
 
         held = f.col("`@row`")
-        rows = [held.getField(self._feeds[each].wants.stream) for each in range(len(self._feeds))]
+        rows = [held.getField(feed.wants.stream) for feed in self._feeds]
         by_feed = [self._values(each, row) for each, row in enumerate(rows)]
+        found = []
         for name in ("cell", *self._outputs, *self._bests):
             chosen = _no_number()
             if name == "cell":
@@ -383,13 +373,15 @@ class Reducer:
             for each, values in enumerate(by_feed):
                 if name in values:
                     chosen = f.when(f.col("number") == each, values[name]).otherwise(chosen)
-            yield chosen.alias(name)
+            found.append(chosen.alias(name))
+        return found
 
-    def _copies(self, tagged: DataFrame) -> Column:
-        """An array with a struct for everyone who wants the row, and one that counts it."""
+    @cached_property
+    def _copies(self) -> Column:
+        """A row for everyone who wants the row at hand, and one that counts it."""
         from pyspark.sql import functions as f
 
-        chain = f.when(self._rejected(tagged), f.array(self._struct(_REJECTED)))
+        chain = f.when(self._rejected, f.array(self._struct(_REJECTED)))
         for place, stream in enumerate(self._streams):
             row = column_of(stream.name)
             copies = [self._struct(_UNUSED, {"cell": f.lit(place).cast("bigint")})]
@@ -401,7 +393,18 @@ class Reducer:
                     ).otherwise(copy)
                 copies.append(copy)
             chain = chain.when(row.isNotNull(), f.array(*copies))
-        return chain.otherwise(f.array(self._struct(_TICK)))
+        return f.inline(chain.otherwise(f.array(self._struct(_TICK))))
+
+    @cached_property
+    def _kept(self) -> list[Column]:
+        """What is kept of a bucket, the number of its rows first."""
+        from pyspark.sql import functions as f
+
+        bests = [f.min(each) if each.startswith("low") else f.max(each) for each in self._bests]
+        return [
+            f.count(f.lit(1)).alias("amount"),
+            *(best.alias(name) for best, name in zip(bests, self._bests, strict=True)),
+        ]
 
     def _struct(self, group: int | None, values: dict[str, Column] | None = None) -> Column:
         from pyspark.sql import functions as f

@@ -209,7 +209,8 @@ class SparkRun:
                             helps=(f"give --source {stream.name}=PATH",),
                         )
                     )
-        self._reducer = Reducer(self._streams, [self._programs[q.name] for q in self._queries])
+        programs = [self._programs[each.name] for each in self._queries]
+        self._reducer = Reducer(self._streams, programs, tagged.columns)
         self._sink.begin(fresh=self._log.fresh)
         self._log.create()
         self._begun = True
