@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from millpond.diagnostic import Span
 from millpond.schema.types import ANYTHING, IntegerType, Interval
@@ -22,14 +23,22 @@ class Column:
     check: Interval = ANYTHING
     span: Span | None = None
 
-    @property
+    @cached_property
     def domain(self) -> Interval:
         return self.check.meet(self.type.range) if self.type.is_domain else self.check
 
-    @property
+    @cached_property
     def values(self) -> Interval:
         """Every value that a row can have here, types included."""
         return self.check.meet(self.type.range)
+
+    @cached_property
+    def ends(self) -> tuple[int, int]:
+        """The least and the greatest of them."""
+        low, high = self.values.low, self.values.high
+        assert low is not None
+        assert high is not None
+        return low, high
 
 
 @dataclass(frozen=True)
