@@ -2,6 +2,8 @@
 
 from importlib.metadata import PackageNotFoundError, version
 
+__all__ = ["__version__"]
+
 try:
     __version__ = version("millpond")
 except PackageNotFoundError:  # read from a source tree that is not installed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -92,7 +93,7 @@ def responses(query: SpjText, alias: str, inputs: Sequence[Rows]) -> Truths:
     found = joined(query, inputs)
     place = [each.alias for each in inputs].index(alias)
     moved: Truths = np.moveaxis(found, place, 0)
-    return moved.reshape(len(inputs[place]), -1)
+    return moved.reshape(moved.shape[0], math.prod(moved.shape[1:]))
 
 
 def own_output(query: SpjText, rows: Rows) -> Values:

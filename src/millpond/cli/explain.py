@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from millpond.cli.check import check_script
-from millpond.diagnostic import Diagnostic, UserError
+from millpond.cli.options import unwritable
 from millpond.language import read_file
 from millpond.memory import Verdict
 from millpond.plan import Query
@@ -39,7 +39,9 @@ def explain(
 
     \b
     Example:
-      millpond explain query.sql --format svg -o query.svg
+      echo "CREATE STREAM s (a INT); CREATE STREAM t (d INT);
+            SELECT DISTINCT s.a FROM s, t WHERE s.a = t.d AND s.a > 10 AND t.d < 20;" |
+        millpond explain - --format svg -o query.svg
     """
     script = read_file(file)
     checked = check_script(script)
@@ -54,9 +56,7 @@ def explain(
     try:
         Path(output).write_text(text + "\n", encoding="utf-8")
     except OSError as error:
-        raise UserError(
-            Diagnostic("MP403", f"cannot write {output}: {error.strerror or error}")
-        ) from None
+        raise unwritable(Path(output), error) from None
     return 0
 
 

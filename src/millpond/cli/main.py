@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 import typer
 from typer.exceptions import TyperException
@@ -19,7 +20,6 @@ from millpond.report import Style, render_diagnostic
 
 app = typer.Typer(
     name="millpond",
-    no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -50,25 +50,37 @@ def _options(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the command line and leaves with an exit code of the contract."""
+    _open_streams()
     code = _run(list(sys.argv[1:] if arguments is None else arguments))
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        code = _pipe_closed()
+        code = _output_closed()
+    except OSError as error:
+        _output_closed()
+        code = _failed(error)
     sys.exit(code)
+
+
+def _open_streams() -> None:
+    """Whoever starts us may have closed standard output or error, and wants none."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # it stays open to the end
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
 
 
 def _run(arguments: list[str]) -> int:
     debug = "--debug" in arguments
     try:
         result = typer.main.get_command(app).main(
-            [each for each in arguments if each != "--debug"],
+            [each for each in arguments if each != "--debug"] or ["--help"],
             prog_name="millpond",
             standalone_mode=False,
         )
         return result if isinstance(result, int) else 0
     except (BrokenPipeError, SystemExit):  # Typer leaves with 1 when the pipe is closed
-        return _pipe_closed()
+        return _output_closed()
     except KeyboardInterrupt:
         return 130
     except TyperException as error:
@@ -80,6 +92,10 @@ def _run(arguments: list[str]) -> int:
         for each in error.diagnostics:
             _say(each)
         return error.exit_code
+    except OSError as error:
+        if debug:
+            raise
+        return _failed(error)
     except Exception as error:
         if debug:
             raise
@@ -96,14 +112,22 @@ def _run(arguments: list[str]) -> int:
 
 def _message(error: TyperException) -> str:
     said = error.format_message() if hasattr(error, "format_message") else str(error)
-    return said.rstrip(".") or "wrong usage"
+    return said.rstrip(".").replace("Value error, ", "") or "wrong usage"
 
 
 def _say(diagnostic: Diagnostic) -> None:
-    print(render_diagnostic(diagnostic, Style.of(sys.stderr)), file=sys.stderr)
+    with suppress(OSError):  # nobody can be told
+        print(render_diagnostic(diagnostic, Style.of(sys.stderr)), file=sys.stderr)
 
 
-def _pipe_closed() -> int:
+def _failed(error: OSError) -> int:
+    """Reading or writing that the system refused: a full disk, say."""
+    what = error.strerror or str(error)
+    _say(Diagnostic("MP406", f"reading or writing failed: {what}", file=error.filename))
+    return 2
+
+
+def _output_closed() -> int:
     """Whoever read our output has seen enough."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0

@@ -143,6 +143,12 @@ def wrong(message: str, *helps: str) -> UserError:
     return UserError(Diagnostic("MP403", message, helps=helps))
 
 
+def unwritable(path: Path, error: OSError) -> UserError:
+    """A file that cannot be written."""
+    said = f"cannot write {path}: {error.strerror or error}"
+    return UserError(Diagnostic("MP406", said, file=str(path)))
+
+
 def not_yet(what: str, *helps: str) -> UserError:
     """An option that is of the contract and not built."""
     return UserError(Diagnostic("MP110", f"{what} is not built yet", helps=helps))

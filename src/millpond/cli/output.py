@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
-from millpond.cli.options import Options, not_yet, wrong
+from millpond.cli.options import Options, not_yet, unwritable
 from millpond.report import Style, render_diagnostic
 from millpond.run import Reject
 from millpond.run.sources import local_path
@@ -81,13 +81,13 @@ def _sink_file(uri: str) -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise wrong(f"cannot write {path}: {error.strerror or error}") from None
+        raise unwritable(path, error) from None
     return path / "part-00000000.jsonl"
 
 
 def opened(path: Path) -> IO[str]:
     """A file to write to."""
     try:
-        return path.open("w", encoding="utf-8")
+        return path.open("w", encoding="utf-8", newline="\n")
     except OSError as error:
-        raise wrong(f"cannot write {path}: {error.strerror or error}") from None
+        raise unwritable(path, error) from None

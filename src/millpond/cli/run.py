@@ -36,6 +36,9 @@ from millpond.run import (
 )
 from millpond.synopsis import program_of
 
+_TURN = 8192
+"""Rows of one source before those of the next one."""
+
 
 def run(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A file of SQL, or -.")],
@@ -208,12 +211,11 @@ def _pieces(script: Script, options: Options, waiting: _Waiting) -> Iterator[lis
 
 
 def _interleaved(script: Script, options: Options) -> Iterator[list[Event | Reject]]:
-    """The pieces of several sources, one of each in turn."""
+    """The pieces of several sources, one of each in turn: the same turns for any --batch-rows."""
     from millpond.run.sources import rows_of_source
 
-    size = options.batch_rows or 8192
     left = [
-        rows_of_source(script.catalog, stream, options.sources[stream.name], size)
+        rows_of_source(script.catalog, stream, options.sources[stream.name], _TURN)
         for stream in script.catalog
         if stream.name in options.sources
     ]

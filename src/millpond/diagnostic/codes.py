@@ -255,6 +255,13 @@ _PAGES = (
         "an empty folder, or the one that this query wrote",
     ),
     Page(
+        "MP406",
+        "reading or writing failed",
+        "The error is the system's own: a full disk, a file or a folder that may not be written.",
+        "millpond run q.sql --input rows.jsonl > /dev/full",
+        "a place that can be written",
+    ),
+    Page(
         "MP501",
         "Spark is not installed",
         "The Spark engine needs the package pyspark, which is an extra because most clusters "

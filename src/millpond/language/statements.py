@@ -52,7 +52,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Unread:
-    """A statement that is not read, and why; it declares something unless it is a query."""
+    """A statement that is not read, and why; `declares` if queries may miss what it makes."""
 
     error: UserError
     declares: bool
@@ -72,7 +72,8 @@ def statements(source: Source) -> Iterator[Statement | Unread]:
         try:
             tree = _parsed(source, each, places, kind, query=query)
         except UserError as error:
-            yield Unread(error, declares=not query)
+            words = {token.text.upper() for token in each[:4]}
+            yield Unread(error, declares=not query and bool(words & {"STREAM", "TABLE"}))
         else:
             yield Statement(tree, places, declares=not query)
 

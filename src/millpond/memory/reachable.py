@@ -7,6 +7,7 @@ comparison of arrays.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 _COUNTED = 2_000_000
 """Key spaces above this size are not counted bucket by bucket: their size is the bound."""
+_EXACT = 1 << 50
+"""Differences up to this are exact as floats."""
 
 
 def reachable(keys: Sequence[Function], predicate: Closure) -> int:
@@ -39,22 +42,31 @@ def _boxes(keys: Sequence[Function], predicate: Closure, space: int) -> int:
 
     index = np.arange(space)
     alive = np.ones(space, dtype=bool)
-    lows, highs = [], []
+    bases, leasts, mosts = [], [], []
     for key in keys:
         attribute, offset = key.terms[0]
-        interval, low, high = predicate.interval(attribute), key.clamp.low, key.clamp.high
-        assert low is not None and high is not None
-        value = low + index % key.size
+        interval, low = predicate.interval(attribute), key.clamp.low
+        assert low is not None
+        base = low - offset
+        least = (index % key.size).astype(float)
         index = index // key.size
-        least = value.astype(float) - offset
         most = least.copy()
-        least[value == low] = -np.inf if interval.low is None else interval.low
-        most[value == high] = np.inf if interval.high is None else interval.high
-        lows.append(least)
-        highs.append(most)
+        least[least == 0] = -_beside(base, interval.low)
+        most[most == key.size - 1] = _beside(interval.high, base)
+        bases.append(base)
+        leasts.append(least)
+        mosts.append(most)
     for i, first in enumerate(keys):
         for j, second in enumerate(keys):
             bound = predicate.bound(first.terms[0][0], second.terms[0][0])
             if i != j and bound is not None:
-                alive &= lows[i] <= highs[j] + bound
+                alive &= leasts[i] - mosts[j] <= float(bound + bases[j] - bases[i])
     return int(alive.sum())
+
+
+def _beside(one: int | None, other: int | None) -> float:
+    """`one - other`, exactly, or no limit: values are counted from their key's least one, because
+    floats do not tell those of 64 bits apart."""
+    if one is None or other is None or abs(one - other) > _EXACT:
+        return math.inf
+    return float(one - other)

@@ -6,9 +6,11 @@ are added column by column, in the order in which the conditions fail, until the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from millpond.diagnostic import UserError
 from millpond.memory.decide import verdict_of
 from millpond.memory.spj import Attribute, SpjQuery, normal_form
 from millpond.memory.verdict import Fix, MemoryClass, Verdict
@@ -35,9 +37,22 @@ def repairs(script: Script, query: Query, verdict: Verdict, read: Reader) -> tup
     spj = normal_form(query)
     if spj is None or verdict.memory is not MemoryClass.LINEAR:
         return ()
+    text = _Text(query.text, script.source.text)
+    fixes = _bounding(script, query, read, _edits(spj, text, verdict))
+    if not fixes:
+        fixes = _bounding(script, query, read, _last_resorts(spj, text, verdict))[:1]
+    fixes.sort(key=lambda each: (each[0], each[1].units or 0))
+    return tuple(fix for _, fix in fixes)
+
+
+def _bounding(
+    script: Script, query: Query, read: Reader, edits: Iterable[_Edit]
+) -> list[tuple[int, Fix]]:
+    """The edits that make the query bounded, with their sizes; none that bounds more columns than
+    another one does."""
     fixes: list[tuple[int, Fix]] = []
     ranged: list[frozenset[str]] = []
-    for edit in _edits(spj, query.text, verdict):
+    for edit in edits:
         if any(each < edit.ranged for each in ranged):
             continue
         checked = _checked(script, query, edit.sql, read)
@@ -50,59 +65,110 @@ def repairs(script: Script, query: Query, verdict: Verdict, read: Reader) -> tup
                     Fix(edit.text, edit.sql, checked.memory, checked.units, edit.keeps_answers),
                 )
             )
-    fixes.sort(key=lambda each: (each[0], each[1].units or 0))
-    return tuple(fix for _, fix in fixes)
+    return fixes
 
 
 def _checked(script: Script, query: Query, sql: str, read: Reader) -> Verdict | None:
-    """The verdict on the file with the query's text replaced."""
+    """The verdict on the file with the query's text replaced; None if it cannot be read so."""
     place = script.queries.index(query)
     text = script.source.text
-    edited = read(text[: query.span.start] + sql + text[query.span.end :])
+    try:
+        edited = read(text[: query.span.start] + sql + text[query.span.end :])
+    except UserError:
+        return None
     return verdict_of(edited.queries[place])
 
 
-def _edits(spj: SpjQuery, text: str, verdict: Verdict) -> Iterator[_Edit]:
+def _edits(spj: SpjQuery, text: _Text, verdict: Verdict) -> Iterator[_Edit]:
     if not spj.distinct:
-        yield _Edit(
-            "remove duplicates: SELECT DISTINCT",
-            _after_select(text, " DISTINCT"),
-            1,
-            "fewer duplicates",
-        )
-    named = list(dict.fromkeys(name for each in verdict.because for name in each.attributes))
-    by_name = {str(each): each for each in spj.columns}
+        yield _Edit(_REMOVE, text.distinct().sql, 1, "fewer duplicates")
+    named = _named(verdict)
     singles = [(name,) for name in named]
     growing = [tuple(named[:count]) for count in range(2, len(named) + 1)]
     for names in [*singles, *growing]:
-        conditions = [_range(spj, by_name[name]) for name in names]
-        yield _Edit(
-            "bound " + " and ".join(names) + ": " + " AND ".join(conditions),
-            _and_where(spj, text, " AND ".join(conditions)),
-            4 * len(conditions),
-            "subset",
-            frozenset(names),
-        )
+        yield _bounded(spj, text, names, WIDTH)
 
 
-def _range(spj: SpjQuery, attribute: Attribute) -> str:
+def _last_resorts(spj: SpjQuery, text: _Text, verdict: Verdict) -> Iterator[_Edit]:
+    """Where so many columns have to be bounded that the bound would be impractical: without
+    duplicates, which takes fewer of them, and then narrower ranges."""
+    named = _named(verdict)
+    for width in (WIDTH, WIDTH // 10, WIDTH // 100):
+        for count in range(1, len(named) + 1):
+            names = tuple(named[:count])
+            if not spj.distinct:
+                edit = _bounded(spj, text.distinct(), names, width)
+                yield replace(edit, text=f"{_REMOVE}; {edit.text}", size=edit.size + 1)
+            yield _bounded(spj, text, names, width)
+
+
+_REMOVE = "remove duplicates: SELECT DISTINCT"
+
+
+def _named(verdict: Verdict) -> list[str]:
+    return list(dict.fromkeys(name for each in verdict.because for name in each.attributes))
+
+
+def _bounded(spj: SpjQuery, text: _Text, names: Sequence[str], width: int) -> _Edit:
+    by_name = {str(each): each for each in spj.columns}
+    ranges = [_range(spj, by_name[name], width) for name in names]
+    said = " AND ".join(f"{name} {limits}" for name, limits in zip(names, ranges, strict=True))
+    condition = " AND ".join(
+        f"{text.name_of(by_name[name])} {limits}"
+        for name, limits in zip(names, ranges, strict=True)
+    )
+    return _Edit(
+        f"bound {' and '.join(names)}: {said}",
+        text.where(condition).sql,
+        4 * len(names),
+        "subset",
+        frozenset(names),
+    )
+
+
+def _range(spj: SpjQuery, attribute: Attribute, width: int) -> str:
     """A range for the column that starts or ends where the query already says so."""
     interval = spj.predicate.interval(attribute)
     if interval.low is not None:
-        return f"{attribute} <= {interval.low + WIDTH - 1}"
+        return f"<= {interval.low + width - 1}"
     if interval.high is not None:
-        return f"{attribute} >= {interval.high - WIDTH + 1}"
-    return f"{attribute} BETWEEN 0 AND {WIDTH - 1}"
+        return f">= {interval.high - width + 1}"
+    return f"BETWEEN 0 AND {width - 1}"
 
 
-def _after_select(text: str, words: str) -> str:
-    place = text.upper().index("SELECT") + len("SELECT")
-    return text[:place] + words + text[place:]
+@dataclass(frozen=True)
+class _Text:
+    """A query's text, to be edited, and the file that it stands in."""
+
+    sql: str
+    file: str
+
+    def distinct(self) -> _Text:
+        place = self._after("SELECT")
+        assert place is not None
+        return replace(self, sql=f"{self.sql[:place]} DISTINCT{self.sql[place:]}")
+
+    def where(self, condition: str) -> _Text:
+        """A query ends with its WHERE, or has none: then with its last ON or its FROM."""
+        word = "WHERE" if self._after("WHERE") is None else "AND"
+        return replace(self, sql=f"{self.sql} {word} {condition}")
+
+    def name_of(self, attribute: Attribute) -> str:
+        return ".".join(self._quoted(each) for each in (attribute.alias, attribute.column))
+
+    def _quoted(self, name: str) -> str:
+        quoted = f'"{name}"'
+        plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and quoted not in self.file
+        return name if plain else quoted
+
+    def _after(self, word: str) -> int | None:
+        """Where a keyword ends; comments and quoted names are passed over."""
+        found = re.search(rf"\b{word}\b", _PASSED_OVER.sub(_blank, self.sql), re.IGNORECASE)
+        return None if found is None else found.end()
 
 
-def _and_where(spj: SpjQuery, text: str, condition: str) -> str:
-    """A query ends with its WHERE, or has none: then with its last ON or its FROM."""
-    has_where = any(
-        word.upper() == "WHERE" for word in text.replace("(", " ").replace("\n", " ").split()
-    )
-    return f"{text} AND {condition}" if has_where else f"{text} WHERE {condition}"
+_PASSED_OVER = re.compile(r"""--[^\n]*|/\*.*?\*/|"[^"]*"|'[^']*'|`[^`]*`""", re.DOTALL)
+
+
+def _blank(found: re.Match[str]) -> str:
+    return " " * len(found[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millpond.diagnostic import Diagnostic, Page, Severity, Span
+from millpond.report.cells import cells, printable
 from millpond.report.style import PLAIN, Style
 
 _WIDTH = 110
@@ -14,21 +15,21 @@ _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "b
 def render_diagnostic(diagnostic: Diagnostic, style: Style = PLAIN) -> str:
     """Several lines, without an end of line after the last."""
     head = style.paint(_COLOURS[diagnostic.severity], f"{diagnostic.severity}[{diagnostic.code}]")
-    lines = [f"{head}: {style.bold(diagnostic.message)}"]
+    lines = [f"{head}: {style.bold(printable(diagnostic.message))}"]
     place = diagnostic.place
     if place is not None:
         where = ":".join(str(each) for each in place if each is not None)
         lines.append(f"  {style.dim('-->')} {where}")
     if diagnostic.span is not None:
         lines += _excerpt(diagnostic.span, style)
-    lines += [f"  {style.dim('=')} {note}" for note in diagnostic.notes]
-    lines += [f"  {style.paint('green', 'help:')} {each}" for each in diagnostic.helps]
+    lines += [f"  {style.dim('=')} {printable(note)}" for note in diagnostic.notes]
+    lines += [f"  {style.paint('green', 'help:')} {printable(each)}" for each in diagnostic.helps]
     return "\n".join(lines)
 
 
 def _excerpt(span: Span, style: Style) -> list[str]:
     """The line of a span and a caret under it; a long line is cut around the span."""
-    text = span.source.line(span.line).expandtabs(1)
+    text = printable(span.source.line(span.line))
     start = span.column - 1
     width = max(1, min(span.end - span.start, len(text) - start))
     if len(text) > _WIDTH:
@@ -41,7 +42,8 @@ def _excerpt(span: Span, style: Style) -> list[str]:
     return [
         f" {margin} {bar}",
         f" {style.dim(str(span.line))} {bar} {text}",
-        f" {margin} {bar} {' ' * start}{style.paint('red', '^' * width)}",
+        f" {margin} {bar} {' ' * cells(text[:start])}"
+        + style.paint("red", "^" * max(1, cells(text[start : start + width]))),
     ]
 
 

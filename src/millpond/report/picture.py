@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-_CHAR, _LINE, _PAD, _GAP = 7.2, 18.0, 10.0, 26.0
+from millpond.report.cells import cells, printable
+
+_CHAR, _LINE, _PAD, _GAP, _INDENT = 7.2, 18.0, 10.0, 26.0, 12.0
 _COLOURS = {
     "none": "#2e7d32",
     "constant": "#2e7d32",
@@ -70,14 +72,13 @@ def to_svg(queries: Sequence[dict[str, Any]]) -> str:
         ]
         parts.append(_text(_title(query), _PAD, top + 14, query["verdict"]["memory"], bold=True))
         for number, line in enumerate(state):
-            parts.append(_text(line, _PAD + 12, top + 14 + (number + 1) * _LINE, None))
+            parts.append(_text(line, _PAD + _INDENT, top + 14 + (number + 1) * _LINE, None))
         top += 14 + (len(state) + 1) * _LINE
         root = _layout(query["plan"], _PAD, top)
         parts += _drawn(root)
         right, bottom = _extent(root)
-        widest = max(
-            widest, right, _PAD + _CHAR * max(len(each) for each in [_title(query), *state])
-        )
+        longest = max(cells(each) for each in [_title(query), *state])
+        widest = max(widest, right, _PAD + _INDENT + _CHAR * longest)
         top = bottom + _GAP
     width, height = widest + _PAD, top
     return "\n".join(
@@ -103,7 +104,7 @@ def _wrapped(label: str, width: int = 44) -> tuple[str, ...]:
 
 def _layout(node: dict[str, Any], x: float, y: float) -> _Box:
     lines = _wrapped(node["label"])
-    width = _CHAR * max(len(each) for each in lines) + 2 * _PAD
+    width = _CHAR * max(cells(each) for each in lines) + 2 * _PAD
     height = _LINE * len(lines) + _PAD
     children: list[_Box] = []
     left = x
@@ -143,4 +144,5 @@ def _drawn(box: _Box) -> list[str]:
 def _text(text: str, x: float, y: float, memory: str | None, *, bold: bool = False) -> str:
     fill = _COLOURS.get(memory or "", "#1c2733")
     weight = ' font-weight="bold"' if bold else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" fill="{fill}"{weight}>{escape(text)}</text>'
+    shown = escape(printable(text))  # XML has no control characters
+    return f'<text x="{x:.1f}" y="{y:.1f}" fill="{fill}"{weight}>{shown}</text>'

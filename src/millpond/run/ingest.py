@@ -18,8 +18,6 @@ from millpond.schema import Catalog, Stream
 CHUNK = 1 << 20
 """Bytes asked for at a time: what has arrived is worked on before more is waited for."""
 
-_EVENT = 'an event looks like {"s": {"a": 1}}'
-
 
 @dataclass(frozen=True)
 class Event:
@@ -40,10 +38,11 @@ class Reject:
 
 
 class TaggedReader:
-    """Reads events of the streams of a catalog."""
+    """Reads events of the streams of a catalog; with `only`, bare rows of that stream."""
 
-    def __init__(self, catalog: Catalog, name: str) -> None:
+    def __init__(self, catalog: Catalog, name: str, *, only: Stream | None = None) -> None:
         self._name = name
+        self._only = only
         self._catalog = catalog
         self._streams = {each.name: each for each in catalog}
         self._places = {
@@ -101,6 +100,8 @@ class TaggedReader:
 
     def _event(self, raw: bytes) -> Event:
         said = self._object(raw)
+        if self._only is not None:
+            return Event(self._only.name, self._row(self._only, said), self._line)
         first = next((each for each in said if not each.startswith("@")), None)
         if first is None:
             return self._control(said)
@@ -132,14 +133,22 @@ class TaggedReader:
         except _DuplicateKeyError as error:
             self._fail("MP303", f"the key `{error}` stands twice", "give each column once")
         except json.JSONDecodeError as error:
-            self._fail("MP301", f"not a JSON object: {error.msg} (column {error.colno})", _EVENT)
+            self._fail(
+                "MP301", f"not a JSON object: {error.msg} (column {error.colno})", self._like
+            )
         except RecursionError:
-            self._fail("MP301", "not a JSON object: it is nested too deeply", _EVENT)
+            self._fail("MP301", "not a JSON object: it is nested too deeply", self._like)
         except ValueError:  # Python's limit on the digits of an integer
             self._fail("MP305", "an integer with thousands of digits fits no type")
         if not isinstance(said, dict) or not said:
-            self._fail("MP301", "an event is an object", _EVENT)
+            self._fail("MP301", "an event is an object", self._like)
         return said
+
+    @property
+    def _like(self) -> str:
+        if self._only is None:
+            return 'an event looks like {"s": {"a": 1}}'
+        return 'a row looks like {"a": 1}'
 
     def _control(self, said: dict[str, Any]) -> Event:
         key, *others = said

@@ -137,12 +137,14 @@ def _context(conf: SparkConf, log: Path) -> SparkContext:
         ) from None
 
 
-def _tail(log: Path, lines: int = 5) -> tuple[str, ...]:
+def _tail(log: Path, lines: int = 3) -> tuple[str, ...]:
+    """The last things that were said, the frames of Java's stack traces and warnings left out."""
     try:
-        said = log.read_text(errors="replace").splitlines()
+        said = [each.strip() for each in log.read_text(errors="replace").splitlines()]
     except OSError:
         return ()
-    return tuple(line.strip() for line in said if line.strip())[-lines:]
+    kept = [line for line in said if line and not line.startswith(("at ", "... ", "WARNING:"))]
+    return tuple(line for line in kept if " WARN " not in line)[-lines:]
 
 
 def _temporary_log() -> Path:

@@ -308,6 +308,12 @@ class SparkHandle:
         threading.Thread(target=self._watch, name="millpond-spark", daemon=True).start()
 
     @property
+    def query(self) -> StreamingQuery:
+        """Spark's own handle."""
+        assert self._query is not None
+        return self._query
+
+    @property
     def isActive(self) -> bool:
         """Whether batches may still come."""
         return self._query is not None and bool(self._query.isActive)

@@ -1,0 +1,67 @@
+"""A verdict as people read it: what grows and what stops it first, the rule only when asked."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from tests.report.cases import QUERIES, decided, repaired
+
+from millpond.report import Style, render_verdict
+
+TEXTS = {
+    "none": "q1: none, 0 units: nothing has to be remembered",
+    "empty": "q1: none, 0 units: nothing has to be remembered",
+    "constant": """\
+        q1: constant, at most 18 units (288 bytes), whatever comes
+          s: 9 values of a x 1 count = 9
+          t: 9 values of d x 1 count = 9""",
+    "emitted": """\
+        q1: constant, at most 27 units (360 bytes), whatever comes
+          s: 9 values of a x 1 minimum of b = 9
+          t: 9 values of d x 1 maximum of e = 9
+          emitted: 9 values of s.a x 1 row = 9""",
+    "impractical": """\
+        q1: impractical, at most 200000000000 units, which is above the budget
+          emitted: 100000000000 values of s.a x (its key + 1 row)""",
+    "outside": """\
+        q1: outside, whether a bound exists is not decided
+          note[MP220]: a stream is joined with itself under DISTINCT, where failing conditions do \
+not prove that no bound exists
+            --> file.sql:3:1
+             |
+           3 | SELECT DISTINCT 1 FROM s AS s1, s AS s2 WHERE s1.a = s2.a
+             | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^""",
+}
+
+
+@pytest.mark.parametrize("case", TEXTS)
+def test_the_text_of_each_class(case: str) -> None:
+    assert render_verdict(decided(case)[1]) == textwrap.dedent(TEXTS[case])
+
+
+def test_a_linear_verdict_leads_with_growth_place_and_repairs() -> None:
+    lines = render_verdict(repaired("linear")).splitlines()
+    assert lines[0] == "q1: linear, no bound: it grows with distinct s.b, t.e"
+    assert lines[1].startswith("  error[MP213]: `s.b`, `t.e` are compared across streams")
+    assert lines[2].strip() == "--> file.sql:3:28"
+    assert [each for each in lines if "repair:" in each]
+    assert "by arasu" not in "\n".join(lines)
+
+
+@pytest.mark.parametrize("case", QUERIES)
+def test_why_adds_the_rule(case: str) -> None:
+    plain = render_verdict(repaired(case))
+    full = render_verdict(repaired(case), why=True)
+    assert "= by " not in plain
+    assert "= by " in full
+    assert plain.splitlines()[0] == full.splitlines()[0]
+
+
+@pytest.mark.parametrize("case", QUERIES)
+def test_colours_add_nothing_but_colours(case: str) -> None:
+    import re
+
+    coloured = render_verdict(repaired(case), Style(colour=True), why=True)
+    assert "\x1b[" in coloured
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == render_verdict(repaired(case), why=True)
