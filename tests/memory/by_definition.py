@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import random
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -104,15 +105,15 @@ def own_output(query: SpjText, rows: Rows) -> Values:
     return np.stack([rows.of(each) for each in wanted], axis=1)
 
 
-def answer(query: SpjText, inputs: Sequence[Rows]) -> set[tuple[int, ...]]:
-    """The distinct rows of the answer."""
+def answers(query: SpjText, inputs: Sequence[Rows]) -> Counter[tuple[int, ...]]:
+    """The rows of the answer, each as often as it occurs before duplicates are removed."""
     found = np.argwhere(joined(query, inputs))
     places = {each.alias: place for place, each in enumerate(inputs)}
-    columns = []
+    columns: list[Values] = []
     for side in query.projection:
         if isinstance(side, int):
             columns.append(np.full(len(found), side, dtype=np.int64))
         else:
             place = places[side.partition(".")[0]]
             columns.append(inputs[place].of(side)[found[:, place]])
-    return set(map(tuple, np.stack(columns, axis=1).tolist()))
+    return Counter(map(tuple, np.stack(columns, axis=1).tolist()))

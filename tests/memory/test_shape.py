@@ -20,7 +20,7 @@ from tests.memory.by_definition import (
     Rows,
     Truths,
     Values,
-    answer,
+    answers,
     box,
     joined,
     own_output,
@@ -212,11 +212,45 @@ def _spread(each: Attribute, rows: list[Rows]) -> Values:
     return rows[place].of(str(each)).reshape(axes)
 
 
+def check_the_synopses_answer(given: Instance) -> None:
+    """Section 7: Q(Syn(s1), ..., Syn(sn)) = Q(s1, ..., sn), counts included, for instances that
+    come as they may."""
+    rng = random.Random(1)
+    for _ in range(5):
+        instances = [
+            rows.take(np.array(rng.choices(range(len(rows)), k=rng.randint(1, 12))))
+            for rows in given.rows
+        ]
+        synopses = [_synopsis(given.shape, rows) for rows in instances]
+        expected = answers(given.query, instances)
+        found = answers(given.query, synopses)
+        if given.query.distinct:
+            assert set(found) == set(expected)
+        else:
+            assert found == expected
+
+
+def _synopsis(shape: Shape, instance: Rows) -> Rows:
+    """The rows that stand for an instance: the first of a bucket as often as there are rows in it,
+    or under DISTINCT the best ones."""
+    reduced = reduce_rows(shape, instance)
+    kept: list[int] = []
+    for places in reduced.groups().values():
+        bests = [reduced.bests[each] for each in places]
+        if shape.query.distinct and bests[0]:
+            by_best = np.array(bests).argmax(axis=0)
+            kept += places[by_best].tolist()
+        else:
+            kept += [int(places[0])] * len(places)
+    return instance.take(np.array(kept, dtype=np.int64))
+
+
 CHECKS = [
     check_rows_outside_of_the_parts,
     check_same_state_same_answers,
     check_combinations,
     check_the_best_of_a_combination,
+    check_the_synopses_answer,
 ]
 
 
@@ -346,7 +380,7 @@ def check_sizes(query: SpjText, found: Shape) -> None:
             if all_small and all(_inside(key, low, high) for key in part.keys):
                 assert hit == part.buckets, f"{said}: {hit} of {part.buckets} buckets"
     if found.emitted is not None and len(boxes) == 2 and len(boxes[0]) * len(boxes[1]) < 10**6:
-        rows_out = len(answer(query, boxes))
+        rows_out = len(answers(query, boxes))
         assert rows_out <= found.emitted_rows, f"{rows_out} rows, {found.emitted_rows} are said"
         if all_small and all(_inside(key, low, high) for key in found.emitted):
             assert rows_out == found.emitted_rows, f"{rows_out} of {found.emitted_rows} rows"

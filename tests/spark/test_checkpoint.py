@@ -175,3 +175,19 @@ def test_a_batch_that_is_done_is_skipped(spark: SparkSession, tmp_path: Path) ->
     for again in (run, SparkRun(spark, script, programs, checkpoint=tmp_path, sink=sink)):
         again.process(events, 4)
         assert (again.at, sink.said) == (2, {})
+
+
+def test_a_checkpoint_has_one_run_at_a_time(spark: SparkSession, tmp_path: Path) -> None:
+    script, programs = compiled(DDL + Q3)
+
+    def run() -> SparkRun:
+        return SparkRun(spark, script, programs, checkpoint=tmp_path, sink=Pieces())
+
+    first, second, third = run(), run(), run()
+    batch = static(spark, script, [{"t": {"d": 11, "e": 1}}])
+    first.process(batch, 0)
+    with pytest.raises(UserError, match="in use by another run"):
+        second.process(batch, 0)
+    first.close()
+    third.process(batch, 1)
+    assert third.at == 2, "it has to go on from what the first committed after it was made"

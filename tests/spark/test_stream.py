@@ -161,6 +161,17 @@ def test_an_error_of_spark_is_a_diagnostic(spark: SparkSession, tmp_path: Path) 
     assert "no good" in " ".join(failed.value.diagnostics[0].notes)
 
 
+def test_a_query_that_can_never_say_anything_runs(spark: SparkSession, tmp_path: Path) -> None:
+    script, programs = compiled(DDL + "SELECT a FROM s WHERE a > 10 AND a < 5")
+    stream = io.BytesIO()
+    run = SparkRun(
+        spark, script, programs, checkpoint=tmp_path, sink=StreamSink(stream), emit="answers"
+    )
+    run.process(static(spark, script, [{"s": {"a": 7, "b": 1, "c": None}}]), 0)
+    run.finish()
+    assert stream.getvalue() == b'{"at": 1, "answer": []}\n'
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -32,7 +32,6 @@ from millpond.run import (
     Running,
     Session,
     TaggedReader,
-    open_input,
 )
 from millpond.synopsis import program_of
 
@@ -190,7 +189,7 @@ def _pieces(script: Script, options: Options, waiting: _Waiting) -> Iterator[lis
     """The input in batches: as it arrives, or of --batch-rows rows."""
     if options.input is not None:
         reader = TaggedReader(script.catalog, "<stdin>" if options.input == "-" else options.input)
-        pieces = reader.chunks(open_input(options.input))
+        pieces = reader.read(options.input)
     else:
         pieces = _interleaved(script, options)
     size, held = options.batch_rows, list[Event | Reject]()

@@ -16,7 +16,7 @@ from millpond.cli.progress import ProgressLine
 from millpond.diagnostic import Diagnostic, InputError, UserError
 from millpond.memory import Verdict
 from millpond.plan import Script
-from millpond.run import Event, TaggedReader, open_input
+from millpond.run import Event, TaggedReader
 from millpond.spark.session import session
 from millpond.spark.sinks import sink_of
 from millpond.spark.sources import Spool, source_df, tagged_files, union
@@ -121,7 +121,7 @@ def _spool(script: Script, options: Options, folder: Path) -> None:
     reader = TaggedReader(script.catalog, "<stdin>" if options.input == "-" else options.input)
     names = {each.name: each.names for each in script.catalog}
     with Rejects(options) as rejects:
-        for piece in reader.chunks(open_input(options.input)):
+        for piece in reader.read(options.input):
             for each in piece:
                 if not isinstance(each, Event):
                     if options.on_error is not OnError.SKIP:

@@ -122,7 +122,7 @@ def _violates_c3(derived: Closure, distinct: bool) -> tuple[Attribute, ...]:
 
 
 def _span_of(query: SpjQuery, attributes: Sequence[Attribute]) -> Span | None:
-    """The first comparison across streams that names two of the attributes, else one that names one."""
+    """The first comparison across streams of two of the attributes, else one that names one."""
     best: Span | None = None
     for comparison in query.comparisons:
         sides = [comparison.left, comparison.right]

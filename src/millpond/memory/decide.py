@@ -171,10 +171,11 @@ def _missing(spj: SpjQuery, attribute: Attribute) -> str:
 
 
 def _entries(shape: Shape) -> list[StateEntry]:
-    entries = []
-    for stream in shape.streams:
-        for part in stream.parts:
-            entries.append(_synopsis_entry(shape, stream.alias, part))
+    entries = [
+        _synopsis_entry(shape, stream.alias, part)
+        for stream in shape.streams
+        for part in stream.parts
+    ]
     if shape.emitted is not None:
         keeps = tuple(_keeps(key, qualified=True) for key in shape.emitted)
         per = 1 + (0 if dense(shape.emitted) else len(shape.emitted))

@@ -4,7 +4,7 @@ from millpond.run.arrivals import Arrivals
 from millpond.run.clock import ArrivalClock
 from millpond.run.definition import DefinitionRun, evaluate
 from millpond.run.engine import LocalRun, Lowering
-from millpond.run.ingest import Event, Reject, TaggedReader, open_input
+from millpond.run.ingest import Event, Reject, TaggedReader
 from millpond.run.session import ByDefinition, Compiled, Emit, Running, Session
 
 __all__ = [
@@ -22,5 +22,4 @@ __all__ = [
     "Session",
     "TaggedReader",
     "evaluate",
-    "open_input",
 ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Never
@@ -55,6 +56,14 @@ class TaggedReader:
         }
         self._decoder = json.JSONDecoder(parse_constant=self._no_number, object_pairs_hook=_unique)
         self._line = 0
+
+    def read(self, path: str) -> Iterator[list[Event | Reject]]:
+        """The events of the file at a path; `-` is standard input."""
+        if path == "-":
+            yield from self.chunks(sys.stdin.buffer)
+            return
+        with _opened(path) as file:
+            yield from self.chunks(file)
 
     def chunks(self, file: BinaryIO) -> Iterator[list[Event | Reject]]:
         """The events of a file, in the pieces in which it arrives."""
@@ -280,12 +289,7 @@ def _descriptor(file: BinaryIO) -> int | None:
         return None
 
 
-def open_input(path: str) -> BinaryIO:
-    """Opens tagged input; `-` is standard input."""
-    import sys
-
-    if path == "-":
-        return sys.stdin.buffer
+def _opened(path: str) -> BinaryIO:
     try:
         return open(path, "rb", buffering=0)
     except OSError as error:

@@ -17,8 +17,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import weakref
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,7 @@ KEPT = 3
 
 _DIGITS = 12
 _ANSWER = "answer.jsonl"
+_LOCK = ".lock"
 
 
 @dataclass
@@ -76,6 +78,7 @@ class CommitLog:
         self._programs = dict(programs)
         self.fresh = self._open()
         """Whether nothing was here before."""
+        self._unlock: Callable[[], object] = _nothing
 
     def _open(self) -> bool:
         queries = {name: each.fingerprint for name, each in self._programs.items()}
@@ -83,7 +86,7 @@ class CommitLog:
         try:
             # A crash may have left the draft of a manifest, and nothing yet that it speaks for;
             # tagged input is spooled before the run begins.
-            early = (f".{MANIFEST}", self.spool.name)
+            early = (f".{MANIFEST}", _LOCK, self.spool.name)
             fresh = all(each.name in early for each in self.folder.iterdir())
         except FileNotFoundError:
             fresh = True
@@ -103,12 +106,14 @@ class CommitLog:
         return True
 
     def create(self) -> None:
-        """Makes a fresh checkpoint this run's own."""
-        if not self.fresh:
-            return
+        """Makes the checkpoint this run's own until `close`, and a fresh one these queries'."""
         queries = {name: each.fingerprint for name, each in self._programs.items()}
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
+            # A run that nobody ends gives the lock back when it is collected.
+            self._unlock = weakref.finalize(self, os.close, _locked(self.folder / _LOCK))
+            if not self.fresh:
+                return
             # Under another name first: a manifest cut short would make the folder nobody's.
             draft = self.folder / f".{MANIFEST}"
             write_manifest(draft, {"queries": queries})
@@ -125,11 +130,15 @@ class CommitLog:
                 )
             ) from None
 
+    def close(self) -> None:
+        """Lets others go on from here."""
+        self._unlock()
+
     # Reading -------------------------------------------------------------------------------------
 
     def restore(self, *, answers: bool) -> tuple[Position, dict[str, Held]]:
         """What the newest commit holds, or the empty state."""
-        newest = self._newest()
+        newest = self.newest()
         if newest is None:
             return Position(), {
                 name: Held(each, each.empty(), Counter() if answers else None)
@@ -147,14 +156,15 @@ class CommitLog:
             held[name] = Held(program, state, answer)
         return position, held
 
-    def _newest(self) -> int | None:
+    def newest(self) -> int | None:
+        """The number of the newest batch that is committed."""
         if not self.commits.is_dir():
             return None
         return max((int(each.name) for each in self.commits.glob("[0-9]*")), default=None)
 
     def check_spark(self) -> None:
         """Spark knows the input of each batch, we know its state: neither is good alone."""
-        newest = self._newest()
+        newest = self.newest()
         planned, done = _numbers(self.spark / "offsets"), _numbers(self.spark / "commits")
         if newest is not None and (not planned or max(planned) < newest):
             damaged(self.spark, f"knows nothing of batch {newest}, which is committed")
@@ -215,6 +225,27 @@ class CommitLog:
 
     def _of(self, batch: int) -> Path:
         return self.commits / f"{batch:0{_DIGITS}d}"
+
+
+def _nothing() -> None:
+    pass
+
+
+def _locked(path: Path) -> int:
+    """Holds a file until it is closed or this process ends, however that happens."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        damaged(
+            path.parent, "is in use by another run", "wait for that run, or give another folder"
+        )
+    except (ImportError, OSError):
+        pass  # Windows has no such locks, and neither have some file systems.
+    return handle
 
 
 def sync_folder(folder: Path) -> None:

@@ -115,8 +115,8 @@ class SparkRun:
 
     def start(self, tagged: DataFrame) -> SparkHandle:
         """Starts the streaming query over a tagged DataFrame (`sources.py`)."""
-        self._log.check_spark()
         self._begin(tagged)
+        self._log.check_spark()
         handle = SparkHandle(self)
         writer = (
             tagged.writeStream.foreachBatch(handle.batch)
@@ -179,6 +179,10 @@ class SparkRun:
             time.perf_counter() - started,
         )
 
+    def close(self) -> None:
+        """Gives the checkpoint back; a run that is over takes no more batches."""
+        self._log.close()
+
     def finish(self) -> None:
         """Says what is said at the end of a run: the last answer, if that was asked for."""
         if self._emit != "final":
@@ -213,6 +217,9 @@ class SparkRun:
         self._reducer = Reducer(self._streams, programs, tagged.columns)
         self._sink.begin(fresh=self._log.fresh)
         self._log.create()
+        if self._log.newest() not in (None, self._position.batch):
+            # Another run went on from here between our reading and our having it alone.
+            self._position, self._held = self._log.restore(answers=self._emit != "changes")
         self._begun = True
 
     @property
@@ -356,6 +363,7 @@ class SparkHandle:
             self._wake.set()
 
     def _end(self) -> None:
+        self._run.close()
         if self._error is not None and not self._closing:
             said = _said_of(self._error)
             raise said from (None if said is self._error else self._error)
