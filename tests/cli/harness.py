@@ -82,7 +82,7 @@ def shell(command: str, folder: Path) -> Done:
     done = subprocess.run(
         ["/bin/sh", "-c", command],
         cwd=folder,
-        env={**os.environ, "PATH": beside},
+        env={**os.environ, "PATH": beside, "PYTHONUNBUFFERED": ""},
         capture_output=True,
         timeout=LONGEST,
         check=False,

@@ -1,4 +1,4 @@
-"""One Spark session for all tests that ask for it; they run one after another in one worker."""
+"""One Spark session for all tests that ask for it; one worker runs them (tests/conftest.py)."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ CONF = {
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if "spark" in getattr(item, "fixturenames", ()) or item.get_closest_marker("spark"):
+        if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
-            item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -111,6 +112,10 @@ def write_ends(folder: Path) -> Path:
 
 def test_json_lines_are_rows_or_rejects(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
+    # Spark reads a folder with all that is in it, and takes such names for columns.
+    for folder in ("batch=0", "kind=x", "more"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / path.name).write_text('{"a": 5, "b": 5}\n')
     path.write_text("".join(f"{line}\n" for line in [*GOOD_JSON, "", *BAD_JSON]))
     sources = {"s": path, "t": write_ends(tmp_path)}
     sink, run, rejects = run_of(spark, sources, tmp_path / "checkpoint")
@@ -126,9 +131,9 @@ def test_json_lines_are_rows_or_rejects(spark: SparkSession, tmp_path: Path) -> 
 
 def test_csv_lines_are_rows_or_rejects(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "rows").mkdir()
-    (tmp_path / "rows" / "1.csv").write_text(
-        "".join(f"{line}\n" for line in ["b,a", *GOOD_CSV, *BAD_CSV])
-    )
+    for name, lines in {"1.csv.gz": GOOD_CSV, "2.CSV.GZ": BAD_CSV}.items():
+        said = "".join(f"{line}\n" for line in ["b,a", *lines])
+        (tmp_path / "rows" / name).write_bytes(gzip.compress(said.encode()))
     sources = {"s": tmp_path / "rows", "t": write_ends(tmp_path)}
     sink, run, rejects = run_of(spark, sources, tmp_path / "checkpoint")
     assert rows_of(sink) == in_order(GOOD_CSV.values())
@@ -184,6 +189,7 @@ def test_a_row_of_two_streams_or_of_none_is_rejected(spark: SparkSession, tmp_pa
         ("rows.csv", "a,c\n1,2\n", "the header has"),
         ("rows.parquet", "nonsense", "cannot be read"),
         ("mixed/1.json", "{}", None),
+        ("nested/day=1/1.json", "{}", "folders in it"),
         ("kafka://host/topic", None, "not built yet"),
     ],
 )
@@ -194,8 +200,10 @@ def test_a_source_that_cannot_be_read_is_said_at_once(
     if name.endswith("/"):
         path.mkdir()
     if content is not None:
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(exist_ok=True, parents=True)
         path.write_text(content)
+    if "folders" in (message or ""):
+        path = path.parents[1]
     if message is None:
         (path.parent / "2.csv").write_text("a,b\n")
         path, message = path.parent, "several formats"

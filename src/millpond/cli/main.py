@@ -57,7 +57,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except BrokenPipeError:
         code = _output_closed()
     except OSError as error:
-        _output_closed()
         code = _failed(error)
     sys.exit(code)
 
@@ -122,6 +121,10 @@ def _say(diagnostic: Diagnostic) -> None:
 
 def _failed(error: OSError) -> int:
     """Reading or writing that the system refused: a full disk, say."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _output_closed()  # or the end of the process would try again
     what = error.strerror or str(error)
     _say(Diagnostic("MP406", f"reading or writing failed: {what}", file=error.filename))
     return 2

@@ -113,7 +113,7 @@ def _csv_lines(file: Path, text: TextIO) -> Iterator[tuple[int, list[str]]]:
         for fields in lines:
             yield lines.line_num, fields
     except csv.Error as error:
-        raise _unfit(file, f"line {lines.line_num + 1} is no csv: {error}") from None
+        raise _unfit(file, f"line {lines.line_num} is no csv: {error}") from None
 
 
 def _field(text: str) -> int | str | None:

@@ -22,20 +22,19 @@ from millpond.plan import Script
 from millpond.program.codec import write_file
 from millpond.schema import Stream
 from millpond.spark.lowering import REJECTED, TICK, column_of
-from millpond.spark.sinks import escaped, hadoop_glob, path_of
+from millpond.spark.sinks import hadoop_glob, path_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-_FORMATS = {
-    ".parquet": "parquet",
-    ".json": "json",
-    ".jsonl": "json",
-    ".ndjson": "json",
-    ".csv": "csv",
+_PACKED = ("", ".gz", ".bz2")
+_ENDINGS = {
+    "parquet": (".parquet",),
+    "json": tuple(f"{kind}{pack}" for kind in (".json", ".jsonl", ".ndjson") for pack in _PACKED),
+    "csv": tuple(f".csv{pack}" for pack in _PACKED),
 }
-_PACKED = (".gz", ".bz2", ".zst", ".snappy", ".lz4")
+"""How the names of files end, by format; all in lower or all in upper case."""
 
 _FOREVER = "36500d"
 """Spark leaves out files that are a week older than the newest one it has seen, without a word."""
@@ -53,11 +52,18 @@ def source_df(
     Raises `UserError` with MP404.
     """
     path = path_of(uri)
-    folder, pattern, kind, files = _found(path)
-    reader = spark.readStream.option("maxFileAge", _FOREVER).option("pathGlobFilter", pattern)
+    kind, files = _found(path)
+    reader = spark.readStream.option("maxFileAge", _FOREVER)
+    if path.is_dir():
+        # Otherwise Spark would take the names of folders for columns.
+        reader = reader.option("recursiveFileLookup", "true")
+        reader = reader.option("pathGlobFilter", _pattern(kind))
+        where = hadoop_glob(path)
+    else:
+        # Spark streams folders, and what a pattern finds: this one finds one file.
+        where = f"{hadoop_glob(path)[:-1]}[{path.name[-1]}]"
     if max_files_per_batch is not None:
         reader = reader.option("maxFilesPerTrigger", max_files_per_batch)
-    where = hadoop_glob(folder)
     match kind:
         case "json":
             return _json(stream, reader.text(where))
@@ -94,21 +100,20 @@ def tagged(frames: Mapping[str, DataFrame], streams: Iterable[Stream]) -> DataFr
     return union(found)
 
 
-def _found(path: Path) -> tuple[Path, str, str, list[Path]]:
-    """Folder, pattern of names and format of a source, and the files that are there now."""
+def _found(path: Path) -> tuple[str, list[Path]]:
+    """The format of a source and the files that are there now."""
     try:
         if path.is_dir():
-            names = sorted(each for each in os.listdir(path) if not _hidden(each))
-            files = [path / each for each in names if (path / each).is_file()]
-            kinds = sorted({kind for each in files if (kind := _kind(each)) is not None})
+            there = sorted(each for each in path.iterdir() if not _hidden(each.name))
+            if inner := next((each.name for each in there if each.is_dir()), None):
+                _unreadable(path, f"the folder has folders in it, among them {inner}")
+            kinds = sorted({kind for each in there if (kind := _kind(each)) is not None})
             if len(kinds) != 1:
                 found = f"files of several formats ({', '.join(kinds)})" if kinds else "no files"
                 _unreadable(path, f"the folder has {found} that a source can have")
-            mine = [each for each in files if _kind(each) == kinds[0]]
-            if len(mine) < len(files):
-                other = next(each.name for each in files if each not in mine)
+            if other := next((each.name for each in there if _kind(each) is None), None):
                 _unreadable(path, f"the folder has other files too, among them {other}")
-            return path, "*", kinds[0], mine
+            return kinds[0], there
         with path.open("rb"):
             pass
     except OSError as error:
@@ -116,13 +121,20 @@ def _found(path: Path) -> tuple[Path, str, str, list[Path]]:
     kind = _kind(path)
     if kind is None or _hidden(path.name):
         _unreadable(path, "what a source holds is told by its name")
-    # Spark streams folders: this one, and of it the one file.
-    return path.parent, escaped(path.name), kind, [path]
+    return kind, [path]
 
 
 def _kind(path: Path) -> str | None:
-    suffixes = [each for each in path.suffixes if each not in _PACKED]
-    return _FORMATS.get(suffixes[-1].lower()) if suffixes else None
+    for kind, endings in _ENDINGS.items():
+        if path.name.endswith((*endings, *(each.upper() for each in endings))):
+            return kind
+    return None
+
+
+def _pattern(kind: str) -> str:
+    """What the names of all files of a format match."""
+    endings = [*_ENDINGS[kind], *(each.upper() for each in _ENDINGS[kind])]
+    return f"*{{{','.join(endings)}}}"
 
 
 def _hidden(name: str) -> bool:
@@ -211,17 +223,17 @@ def _csv(stream: Stream, reader: Any, where: str, files: Sequence[Path]) -> Data
 
 def _header(stream: Stream, files: Sequence[Path]) -> list[str]:
     """The columns of a csv source in the order in which its files have them."""
+    import bz2
     import csv
     import gzip
 
     path = files[0]
-    if path.suffix not in (".csv", ".gz"):
-        return list(stream.names)
-    opened: Any = gzip.open if path.suffix == ".gz" else open
+    packers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
+    opened = packers.get(path.suffix.lower(), open)
     try:
         with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
             said = [each.strip() for each in next(csv.reader(file), [])]
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, UnicodeDecodeError) as error:
         _unreadable(path, f"the source cannot be read: {error}")
     if sorted(said) != sorted(stream.names):
         _unreadable(

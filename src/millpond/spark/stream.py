@@ -116,14 +116,18 @@ class SparkRun:
     def start(self, tagged: DataFrame) -> SparkHandle:
         """Starts the streaming query over a tagged DataFrame (`sources.py`)."""
         self._begin(tagged)
-        self._log.check_spark()
         handle = SparkHandle(self)
-        writer = (
-            tagged.writeStream.foreachBatch(handle.batch)
-            .option("checkpointLocation", hadoop_path(self._log.spark))
-            .trigger(**self._trigger)
-        )
-        handle.begin(writer.start())
+        try:
+            self._log.check_spark()
+            writer = (
+                tagged.writeStream.foreachBatch(handle.batch)
+                .option("checkpointLocation", hadoop_path(self._log.spark))
+                .trigger(**self._trigger)
+            )
+            handle.begin(writer.start())
+        except BaseException:
+            self.close()
+            raise
         return handle
 
     # A batch -------------------------------------------------------------------------------------
