@@ -32,10 +32,10 @@ demo: $(VENV)/.demo ## check, repair and run a query, here and on Spark
 	@$(BIN)/millpond demo
 
 test: $(VENV)/.test ## run the suite, the heaviest parts left out (ARGS="-k name" picks)
-	@$(BIN)/python -m pytest -q -n $(WORKERS) -m "not heavy" $(ARGS)
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup -m "not heavy" $(ARGS)
 
 test-full: $(VENV)/.test ## run the whole suite
-	@$(BIN)/python -m pytest -q -n $(WORKERS) $(ARGS)
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup $(ARGS)
 
 lint: $(VENV)/.test ## ruff and mypy --strict
 	@$(BIN)/ruff check

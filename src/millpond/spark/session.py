@@ -8,13 +8,17 @@ already is taken as it is.
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import re
+import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from millpond.diagnostic import Diagnostic, UserError
@@ -57,6 +61,7 @@ def session(
     for key, value in _settings(master, conf or {}).items():
         said.set(key, value)
     context = _context(said, log)
+    _interrupt_quietly()
     context.setLogLevel("WARN")  # Where log4j was set up by somebody else.
     return SparkSession.builder.getOrCreate()
 
@@ -135,6 +140,22 @@ def _context(conf: SparkConf, log: Path) -> SparkContext:
                 helps=("`java -version` has to work, and --master and --spark-conf to be right",),
             )
         ) from None
+
+
+def _interrupt_quietly() -> None:
+    """Makes Ctrl-C a KeyboardInterrupt again, and nothing else.
+
+    pyspark's own handler calls into the JVM, perhaps in the middle of another such call, and both
+    pyspark and py4j then print tracebacks. While a stream runs, `SparkHandle` has its own.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        logging.disable(logging.ERROR)  # py4j logs the call that this breaks off.
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, handle)
 
 
 def _tail(log: Path, lines: int = 3) -> tuple[str, ...]:
