@@ -15,7 +15,8 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 from types import FrameType
@@ -60,8 +61,9 @@ def session(
     said = SparkConf(loadDefaults=True)
     for key, value in _settings(master, conf or {}).items():
         said.set(key, value)
-    context = _context(said, log)
     _interrupt_quietly()
+    context = _context(said, log)
+    _interrupt_quietly()  # Once more: the new context has put its own handler there.
     context.setLogLevel("WARN")  # Where log4j was set up by somebody else.
     return SparkSession.builder.getOrCreate()
 
@@ -127,7 +129,8 @@ def _context(conf: SparkConf, log: Path) -> SparkContext:
     try:
         with log.open("ab") as file:
             launch: Any = launch_gateway  # It has no types.
-            gateway = launch(conf, {"stdout": file, "stderr": file})
+            with _uninterrupted():
+                gateway = launch(conf, {"stdout": file, "stderr": file})
         return SparkContext(conf=conf, gateway=gateway)
     except Exception as error:
         if not isinstance(error, PySparkRuntimeError) and "Py4J" not in type(error).__name__:
@@ -140,6 +143,27 @@ def _context(conf: SparkConf, log: Path) -> SparkContext:
                 helps=("`java -version` has to work, and --master and --spark-conf to be right",),
             )
         ) from None
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Puts Ctrl-C off: a launch that is broken off leaves a JVM behind that nothing ends."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    asked = threading.Event()
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        asked.set()
+        signal.signal(signal.SIGINT, before)  # A second one does not wait.
+
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if asked.is_set():
+        raise KeyboardInterrupt
 
 
 def _interrupt_quietly() -> None:
