@@ -37,11 +37,12 @@ class Done:
 
     @property
     def codes(self) -> list[str]:
-        """The codes of the errors that were said, in order."""
+        """The codes of the errors that were said, as text or as JSON, in order."""
+        lines = self.err.splitlines()
         return [
-            each.removeprefix("error[")[:5]
-            for each in self.err.splitlines()
-            if each.startswith("error[")
+            json.loads(each)["code"] if each.startswith("{") else each.removeprefix("error[")[:5]
+            for each in lines
+            if each.startswith(("error[", '{"code"'))
         ]
 
 

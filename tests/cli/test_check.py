@@ -15,7 +15,7 @@ NONE = f"{STREAMS} SELECT a FROM s"
 CONSTANT = f"{STREAMS} SELECT DISTINCT a FROM s WHERE a BETWEEN 1 AND 100"
 IMPRACTICAL = f"{STREAMS} SELECT DISTINCT a FROM s WHERE a BETWEEN 1 AND 100000000000"
 LINEAR = f"{STREAMS} SELECT s.a FROM s, t WHERE s.a = t.d"
-OUTSIDE = f"{STREAMS} SELECT DISTINCT 1 FROM s AS s1, s AS s2 WHERE s1.a = s2.a"
+OUTSIDE = f"{STREAMS} SELECT s.a FROM s LEFT JOIN t ON s.a = t.d"
 WRONG = f"{STREAMS} SELECT x FROM s"
 
 
@@ -130,7 +130,8 @@ SQL = ("SELECT", "CREATE STREAM")
 
 
 @pytest.mark.parametrize(
-    "code", [code for code, page in CODES.items() if page.example.startswith(SQL)]
+    "code",
+    [code for code, page in CODES.items() if page.example.startswith(SQL) and code < "MP300"],
 )
 def test_the_examples_of_a_page_do_what_the_page_says(code: str) -> None:
     """What is SQL in a page: the example is refused or judged by its code, the other is not."""

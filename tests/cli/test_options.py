@@ -51,8 +51,6 @@ NOT_BUILT = [
     ("run q.sql --input - --checkpoint c", "--checkpoint with the local engine"),
     ("run q.sql --source s=kafka://host/topic --engine local", "`kafka:` as a source or a sink"),
     ("run q.sql --input - --engine local --sink kafka://host/topic", "`kafka:` as a source"),
-    ("run q.sql --input - --engine local --sink out.parquet", "a sink of kind parquet"),
-    ("run q.sql --input - --engine local --sink out.csv", "a sink of kind csv"),
 ]
 
 

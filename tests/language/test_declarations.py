@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from millpond.language import read_script
-from millpond.schema import Column, Interval
+from millpond.schema import Column, IntegerType, Interval
 
 
 def column(definition: str) -> Column:
@@ -27,6 +27,7 @@ def column(definition: str) -> Column:
 )
 def test_integer_types_by_their_names(spelled: str, type_: str, bits: int) -> None:
     found = column(f"a {spelled}").type
+    assert isinstance(found, IntegerType)
     assert (found.name, found.bits) == (type_, bits)
 
 
@@ -64,7 +65,7 @@ def test_a_column_may_be_null_unless_it_says_not(definition: str, nullable: bool
     ],
 )
 def test_check_is_an_interval(check: str, interval: Interval) -> None:
-    assert column(f"a INT CHECK ({check})").check == interval
+    assert column(f"a INT CHECK ({check})").declared == interval
 
 
 @pytest.mark.parametrize(
@@ -76,7 +77,7 @@ def test_check_is_an_interval(check: str, interval: Interval) -> None:
     ],
 )
 def test_several_checks_hold_together(definition: str) -> None:
-    assert column(definition).check == Interval(1, 8)
+    assert column(definition).declared == Interval(1, 8)
 
 
 @pytest.mark.parametrize(

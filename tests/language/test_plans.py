@@ -109,9 +109,9 @@ PLANS = {
            └─ Scan s
     """,
     'SELECT "from", "x y" AS "let me" FROM "Odd Name" WHERE "from" > 0': """
-        Project Odd Name.from, Odd Name.x y AS let me
-        └─ Filter Odd Name.from > 0
-           └─ Scan Odd Name
+        Project "Odd Name"."from", "Odd Name"."x y" AS "let me"
+        └─ Filter "Odd Name"."from" > 0
+           └─ Scan "Odd Name"
     """,
     "SELECT b -- the rest of the line\nFROM /* in\nbetween */ s": """
         Project s.b

@@ -14,7 +14,7 @@ QUERIES = {
     "emitted": "SELECT DISTINCT s.a FROM s, t WHERE s.a = t.d AND s.a > 10 AND t.d < 20 AND b < e",
     "impractical": "SELECT DISTINCT a FROM s WHERE a BETWEEN 1 AND 100000000000",
     "linear": "SELECT s.a FROM s, t WHERE s.b < t.e AND s.a = 10",
-    "outside": "SELECT DISTINCT 1 FROM s AS s1, s AS s2 WHERE s1.a = s2.a",
+    "outside": "SELECT s.a FROM s LEFT JOIN t ON s.a = t.d",
     "empty": "SELECT a FROM s WHERE a > 1 AND a < 1",
 }
 

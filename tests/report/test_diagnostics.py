@@ -130,6 +130,7 @@ def test_a_diagnostic_is_data_too() -> None:
         "column": 1,
         "notes": ["n"],
         "helps": ["h"],
+        "text": "é",
     }
     assert json.loads(json.dumps(found)) == found
     nowhere = diagnostic_dict(Diagnostic("MP403", "bad"))

@@ -7,6 +7,8 @@ import json
 import pytest
 from tests.report.cases import QUERIES, decided
 
+from millpond.language import read_script
+from millpond.memory import verdict_of
 from millpond.plan import plan_dict, tree_lines
 from millpond.program import Program
 from millpond.report import explain_dict, explain_lines, render_verdict, verdict_dict
@@ -33,8 +35,34 @@ def parts(case: str) -> dict[str, list[str]]:
 @pytest.mark.parametrize("case", QUERIES)
 def test_an_explanation_shows_the_plan_and_the_verdict_with_its_rule(case: str) -> None:
     query, verdict = decided(case)
-    assert parts(case)["plan"] == tree_lines(query.root)
+    plan = [line.partition("  (")[0] for line in parts(case)["plan"]]
+    assert plan == tree_lines(query.root)
     assert parts(case)["verdict"] == render_verdict(verdict, why=True).splitlines()
+
+
+def test_the_plan_shows_types_where_columns_are_made() -> None:
+    assert parts("none")["plan"] == [
+        "Project s.a  (a INT)",
+        "└─ Filter s.a > 10",
+        "   └─ Scan s  (a INT, b INT)",
+    ]
+
+
+def test_what_is_long_is_shown_below_its_node() -> None:
+    columns = ", ".join(f"reading_{number} DECIMAL(9, 4)" for number in range(6))
+    names = ", ".join(f"reading_{number}" for number in range(6))
+    text = f"CREATE STREAM s ({columns}); SELECT {names} FROM s WHERE reading_0 > 1"
+    (query,) = read_script(text).queries
+    shown = explain_lines(query, verdict_of(query), None)
+    assert shown[1 : shown.index("verdict")] == [
+        "  Project s.reading_0, s.reading_1, s.reading_2, s.reading_3, s.reading_4, s.reading_5",
+        "  │   (reading_0 DECIMAL(9, 4), reading_1 DECIMAL(9, 4), reading_2 DECIMAL(9, 4),",
+        "  │   reading_3 DECIMAL(9, 4), reading_4 DECIMAL(9, 4), reading_5 DECIMAL(9, 4))",
+        "  └─ Filter s.reading_0 > 1",
+        "     └─ Scan s",
+        "            (reading_0 DECIMAL(9, 4), reading_1 DECIMAL(9, 4), reading_2 DECIMAL(9, 4),",
+        "            reading_3 DECIMAL(9, 4), reading_4 DECIMAL(9, 4), reading_5 DECIMAL(9, 4))",
+    ]
 
 
 @pytest.mark.parametrize("case", QUERIES)

@@ -116,10 +116,12 @@ def _labels(node: dict[str, Any]) -> list[str]:
 STATEMENT = re.compile(
     r"""
     \s*(?: rankdir=BT;
-         | node\ \[shape=box,\ fontname="monospace"\];
+         | fontname="monospace";
+         | edge\ \[fontname="monospace",\ fontsize=9\];
+         | node\ \[shape=box,\ style="rounded,filled",\ fontname="monospace"\];
          | subgraph\ cluster_\d+\ \{
          | label="(?:[^"\\]|\\.)*";
-         | (?P<node>n\w+)\ \[label="(?:[^"\\]|\\.)*"\];
+         | (?P<node>n\w+)\ \[label="(?:[^"\\]|\\.)*"(?:,\ (?:fillcolor|color)="\#\w{6}"){2}\];
          | (?P<from>n\w+)\ ->\ (?P<to>n\w+)\ \[label="MON"\];
          | \} )
     """,

@@ -26,12 +26,11 @@ TEXTS = {
           emitted: 100000000000 values of s.a x (its key + 1 row)""",
     "outside": """\
         q1: outside, whether a bound exists is not decided
-          note[MP220]: a stream is joined with itself under DISTINCT, where failing conditions do \
-not prove that no bound exists
-            --> file.sql:3:1
+          note[MP220]: an outer join takes answers back
+            --> file.sql:3:19
              |
-           3 | SELECT DISTINCT 1 FROM s AS s1, s AS s2 WHERE s1.a = s2.a
-             | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^""",
+           3 | SELECT s.a FROM s LEFT JOIN t ON s.a = t.d
+             |                   ^^^^^^^^^^^^^^^^^^^^^^^^""",
 }
 
 

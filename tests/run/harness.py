@@ -15,9 +15,9 @@ from millpond.plan import Query, Script
 from millpond.program import Program
 from millpond.run import Arrivals
 from millpond.run.definition import DefinitionRun
+from millpond.schema import Row
 from millpond.synopsis import program_of
 
-Row = tuple[int | None, ...]
 Change = tuple[int, Row, int]
 
 DDL = "CREATE STREAM s (a INT, b INT, c INT);\nCREATE STREAM t (d INT, e INT);\n"
@@ -87,7 +87,7 @@ def by_definition(query: Query, arrivals: Arrivals) -> list[Change]:
 
 def by_duckdb(query: Query, sql: str, arrivals: Arrivals) -> list[Change]:
     """The changes between the answers of the same SQL over every prefix of the input."""
-    rows: dict[str, list[tuple[int | None, ...]]] = {each.name: [] for each in query.streams}
+    rows: dict[str, list[Row]] = {each.name: [] for each in query.streams}
     instants: list[int] = []
     for stream, row, at in arrivals:
         if stream in rows:

@@ -1,4 +1,5 @@
-"""Running by definition agrees with DuckDB at every prefix: the same text, asked of both.
+"""Running untimed queries by definition agrees with DuckDB at every prefix: the same text, asked
+of both.
 
 Only the declarations are put into other words for DuckDB (STREAM becomes TABLE); the query is the
 text that a user writes.
@@ -15,9 +16,8 @@ import pytest
 from tests.strategies.spj import random_spj
 
 from millpond.language import read_script
-from millpond.run import DefinitionRun, evaluate
-
-Row = tuple[int | None, ...]
+from millpond.run import DefinitionRun
+from millpond.schema import Row
 
 NAMED = {
     "a filter": ("SELECT b, a FROM s WHERE a > 1 AND b <= 3", "s"),
@@ -42,22 +42,20 @@ def asked(database: duckdb.DuckDBPyConnection, sql: str) -> Counter[Row]:
 
 
 def agree(streams: Streams, sql: str, rows: list[tuple[str, Row]]) -> None:
-    """At every prefix: the plan's value, and the sum of all changes, are DuckDB's answer."""
+    """At every prefix, the sum of all changes is DuckDB's answer."""
     ddl = ";".join(
         f"CREATE STREAM {name} ({', '.join(f'{each} BIGINT' for each in columns)})"
         for name, columns in streams.items()
     )
     (query,) = read_script(f"{ddl};{sql}").queries
-    run, contents = DefinitionRun(query), {name: list[Row]() for name in streams}
+    run = DefinitionRun(query)
     summed: Counter[Row] = Counter()
     with duckdb.connect() as database:
         database.execute(ddl.replace("STREAM", "TABLE"))
         for stream, row in rows:
             marks = ", ".join("?" * len(row))
             database.execute(f"INSERT INTO {stream} VALUES ({marks})", row)
-            contents[stream].append(row)
             right = asked(database, sql)
-            assert evaluate(query.root, contents) == right
             if stream in {each.name for each in query.streams}:
                 for changed, n in run.instant([(stream, row)]):
                     assert n > 0, "more input takes nothing back"

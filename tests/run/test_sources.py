@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import re
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -11,21 +15,42 @@ import pyarrow.parquet as pq
 import pytest
 
 from millpond.diagnostic import NotBuiltError, UserError
-from millpond.language import read_script
-from millpond.run import Event, Reject
+from millpond.run.event import Event, Reject
+from millpond.run.ingest import TaggedReader
+from millpond.run.promises import Promises
 from millpond.run.sources import local_path, rows_of_source, source_files
+from millpond.schema import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INT,
+    TIMESTAMP,
+    TINYINT,
+    VARCHAR,
+    Catalog,
+    Check,
+    Column,
+    Form,
+    Stream,
+    Time,
+    Type,
+    decimal,
+    enum,
+)
 
-CATALOG = read_script('CREATE STREAM s (a INT, "b c" TINYINT CHECK ("b c" < 100))').catalog
-(S,) = CATALOG
+S = Stream("s", (Column("a", INT), Column("b c", TINYINT, check=Check(high=100, high_open=True))))
 
 
-def rows(source: Path | str, size: int = 100) -> list[Any]:
+def rows(source: Path | str, size: int = 100, of: Stream = S) -> list[Any]:
     """The rows of a source; of a bad one the file, the line and the code."""
+    catalog = Catalog()
+    catalog.add(of)
     found: list[Any] = []
-    for piece in rows_of_source(CATALOG, S, str(source), size):
+    for piece in rows_of_source(catalog, of, str(source), size):
         for each in piece:
             if isinstance(each, Event):
-                assert each.stream == "s"
+                assert each.stream == of.name
                 found.append(each.row)
             else:
                 assert isinstance(each, Reject)
@@ -73,7 +98,7 @@ def test_csv_has_a_header_and_an_empty_field_is_null(tmp_path: Path) -> None:
     assert rows(path) == [
         (1, 2), (3, None), (-1, 2), *(("rows.csv", line, "MP304") for line in (6, 7)),
         ("rows.csv", 8, "MP303"), ("rows.csv", 9, "MP303"), ("rows.csv", 10, "MP306"),
-        ("rows.csv", 11, "MP305"), ("rows.csv", 12, "MP304"), (4, 5),
+        ("rows.csv", 11, "MP305"), ("rows.csv", 12, "MP307"), (4, 5),
     ]  # fmt: skip
 
 
@@ -101,6 +126,179 @@ def test_parquet_has_the_columns_as_integers_and_may_have_more(tmp_path: Path) -
 def test_numbers_too_large_for_the_column_are_bad_rows(tmp_path: Path) -> None:
     parquet(tmp_path / "x.parquet", a=pa.array([2**31, 1]), b_c=pa.array([1, 2**63 - 1]))
     assert rows(tmp_path) == [("x.parquet", 1, "MP305"), ("x.parquet", 2, "MP305")]
+
+
+# Types ------------------------------------------------------------------------------------------
+
+SECOND = 1_000_000
+TYPED = Stream(
+    "s",
+    (
+        Column("i", BIGINT), Column("d", decimal(6, 2)), Column("x", DOUBLE),
+        Column("b", BOOLEAN), Column("v", VARCHAR), Column("e", enum(("lo", "hi"))),
+        Column("day", DATE), Column("ts", TIMESTAMP),
+    ),
+)  # fmt: skip
+EXPECTED = [
+    (1, Decimal("1.50"), 0.5, True, "a, b", "lo", 1, SECOND + 500_000),
+    (None,) * 8,
+    (-1, Decimal("0.00"), -1e300, False, "", "hi", -1, 0),
+]
+
+
+def test_csv_is_read_by_type_and_quotes_tell_empty_text_from_null(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text(
+        "ts,i,d,x,b,v,e,day\n"
+        '1970-01-01T00:00:01.5Z,1,1.5, .5 ,TRUE,"a, b",lo,1970-01-02\n'
+        '"",,"",,,,,\n'
+        '0,-1,0,-1e300,false,"",hi,1969-12-31\n'
+    )
+    assert rows(path, of=TYPED) == EXPECTED
+
+
+@pytest.mark.parametrize(
+    ("field", "code"),
+    [
+        ("i", "x"), ("i", "1.0"), ("d", "x"), ("x", "nan"), ("x", "1_0"), ("b", "yes"),
+        ("day", "2013-1-1"), ("ts", "now"),
+    ],
+)  # fmt: skip
+def test_fields_of_csv_are_refused_like_values_of_json(
+    tmp_path: Path, field: str, code: str
+) -> None:
+    path = tmp_path / "rows.csv"
+    values = dict.fromkeys(TYPED.names, "") | {field: code}
+    path.write_text(",".join(TYPED.names) + "\n" + ",".join(values.values()) + "\n")
+    assert rows(path, of=TYPED) == [("rows.csv", 2, "MP304")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['""', '"",""', 'x,""', '"","x"', '"x""",', '"a\nb",""', '"""",""', ',"a,b"', '"",', ","],
+)
+def test_quotes_are_told_as_csv_has_them(tmp_path: Path, line: str) -> None:
+    """Against the rule said in another way: a field is NULL if nothing stands there at all."""
+    width = len(next(csv.reader(io.StringIO(line))))
+    names = "pq"[:width]
+    of = Stream("s", tuple(Column(name, VARCHAR) for name in names))
+    path = tmp_path / "rows.csv"
+    path.write_text(",".join(names) + "\n" + line + "\n")
+    (found,) = rows(path, of=of)
+    fields = next(csv.reader(io.StringIO(line)))
+    spare = line.replace('""', "@") if width > 1 else line
+    assert [each or "" for each in found] == fields
+    nulls = [not each for each in next(csv.reader(io.StringIO(spare)))]
+    assert [each is None for each in found] == ([False] if width == 1 else nulls)
+
+
+def test_text_that_is_not_utf_8_is_refused_and_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_bytes(b"v\ncaf\xe9\n\xc3\xa9\n")
+    of = Stream("s", (Column("v", VARCHAR),))
+    assert rows(path, of=of) == [("rows.csv", 2, "MP307"), ("é",)]
+
+
+def table(**columns: pa.Array) -> pa.Table:
+    return pa.table(columns)
+
+
+def test_parquet_types_that_lose_nothing_are_taken(tmp_path: Path) -> None:
+    for unit, factor in (("s", 1), ("ms", 10**3), ("us", 10**6), ("ns", 10**9)):
+        path = tmp_path / f"{unit}.parquet"
+        half = factor // 2 if unit != "s" else 0
+        pq.write_table(
+            table(
+                i=pa.array([1, None, -1], pa.int8()),
+                d=pa.array([Decimal("1.5"), None, Decimal(0)], pa.decimal128(10, 1)),
+                x=pa.array([0.5, None, -2.0], pa.float32()),
+                b=pa.array([True, None, False]),
+                v=pa.array(["a, b", None, ""], pa.large_string()),
+                e=pa.array(["lo", None, "hi"]).dictionary_encode(),
+                day=pa.array([1, None, -1], pa.int32()).cast(pa.date32()),
+                ts=pa.array([factor + half, None, 0], pa.int64()).cast(
+                    pa.timestamp(unit, tz="Asia/Tokyo")
+                ),
+            ),
+            path,
+        )
+        found = rows(path, of=TYPED)
+        assert found[1:] == [EXPECTED[1], (*EXPECTED[2][:2], -2.0, *EXPECTED[2][3:])]
+        assert found[0][:-1] == EXPECTED[0][:-1]
+        assert found[0][-1] == SECOND + (500_000 if half else 0)
+
+
+LOSSY: list[tuple[Type, pa.DataType]] = [
+    (BIGINT, pa.float64()), (BIGINT, pa.bool_()), (BIGINT, pa.string()), (BIGINT, pa.date32()),
+    (DOUBLE, pa.int64()), (DOUBLE, pa.decimal128(5, 2)), (decimal(6, 2), pa.float64()),
+    (decimal(6, 2), pa.string()), (BOOLEAN, pa.int8()), (VARCHAR, pa.binary()),
+    (VARCHAR, pa.int8()), (DATE, pa.timestamp("us")),
+    (TIMESTAMP, pa.int64()), (TIMESTAMP, pa.date32()), (TIMESTAMP, pa.time64("us")),
+    (VARCHAR, pa.list_(pa.string())),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("declared", "found"), LOSSY, ids=str)
+def test_parquet_types_that_could_lose_something_are_refused_by_name(
+    tmp_path: Path, declared: Type, found: pa.DataType
+) -> None:
+    pq.write_table(table(v=pa.array([], found)), tmp_path / "x.parquet")
+    code, said = refused(lambda: rows(tmp_path, of=Stream("s", (Column("v", declared),))))
+    assert code == "MP404"
+    assert str(declared) in said
+    assert "column `v` is" in said
+    assert re.split(r"[\[<(]", str(found))[0] in said
+
+
+def test_parts_of_a_microsecond_and_of_a_cent_are_bad_rows(tmp_path: Path) -> None:
+    ns = pa.array([1_000, 1_001, None], pa.int64()).cast(pa.timestamp("ns"))
+    cents = pa.array([Decimal("1.00"), None, Decimal("1.001")], pa.decimal128(10, 3))
+    pq.write_table(table(ts=ns, d=cents), tmp_path / "x.parquet")
+    of = Stream("s", (Column("ts", TIMESTAMP), Column("d", decimal(6, 2))))
+    assert rows(tmp_path, of=of) == [
+        (1, Decimal("1.00")), ("x.parquet", 2, "MP305"), ("x.parquet", 3, "MP305"),
+    ]  # fmt: skip
+
+
+def test_what_is_no_number_in_parquet_is_a_bad_row(tmp_path: Path) -> None:
+    pq.write_table(table(x=pa.array([1.0, float("nan"), float("-inf")])), tmp_path / "x.parquet")
+    assert rows(tmp_path, of=Stream("s", (Column("x", DOUBLE),))) == [
+        (1.0,), ("x.parquet", 2, "MP304"), ("x.parquet", 3, "MP304"),
+    ]  # fmt: skip
+
+
+def test_promises_hold_over_all_files_of_a_source(tmp_path: Path) -> None:
+    of = Stream(
+        "f", (Column("ts", BIGINT),), form=Form.FINITE, time=Time("ts"), until=9,
+        rows_per_instant=2,
+    )  # fmt: skip
+    for number, text in enumerate(["1\n1\n", "9\n1\n", "5\n10\n1\n"]):
+        (tmp_path / f"{number}.csv").write_text("ts\n" + text)
+    assert rows(tmp_path, of=of) == [
+        (1,), (1,), (9,), ("1.csv", 3, "MP311"), (5,), ("2.csv", 3, "MP310"),
+        ("2.csv", 4, "MP311"),
+    ]  # fmt: skip
+
+
+def test_a_table_is_a_source_like_a_stream(tmp_path: Path) -> None:
+    of = Stream("r", (Column("k", INT),), form=Form.STATIC)
+    (tmp_path / "r.jsonl").write_text('{"k": 1}\n{"k": 1}\n')
+    assert rows(tmp_path / "r.jsonl", of=of) == [(1,), (1,)]
+    (tmp_path / "r.csv").write_text("j\n1\n")
+    assert "and table `r` has `k`" in refused(lambda: rows(tmp_path / "r.csv", of=of))[1]
+
+
+def test_tagged_input_deletes_what_a_source_has_put_into_a_table(tmp_path: Path) -> None:
+    of = Stream("r", (Column("k", INT),), form=Form.TABLE)
+    catalog = Catalog()
+    catalog.add(of)
+    (tmp_path / "r.csv").write_text("k\n7\n")
+    promises = Promises(catalog)
+    assert len(list(rows_of_source(catalog, of, str(tmp_path), 10, promises))) == 1
+    line = b'{"r": {"k": 7}, "@op": "delete"}\n'
+    reader = TaggedReader(catalog, "rows", promises=promises)
+    (found,) = reader.chunks(io.BytesIO(line * 2))
+    assert [isinstance(each, Event) for each in found] == [True, False]
 
 
 # Files and folders ------------------------------------------------------------------------------
@@ -138,7 +336,9 @@ def test_pieces_have_the_size_asked_for(tmp_path: Path, size: int, ending: str) 
         path.write_text("".join(f'{{"a": {number}, "b c": 0}}\n' for number in range(7)))
     else:
         parquet(path, a=pa.array(range(7)), b_c=pa.array([0] * 7))
-    pieces = [len(each) for each in rows_of_source(CATALOG, S, str(path), size)]
+    catalog = Catalog()
+    catalog.add(S)
+    pieces = [len(each) for each in rows_of_source(catalog, S, str(path), size)]
     assert pieces == [size] * (7 // size) + [7 % size] * bool(7 % size)
     assert rows(path, size) == [(number, 0) for number in range(7)]
 

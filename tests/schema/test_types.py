@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from millpond.schema import BIGINT, INTEGER_TYPES, Column, Interval
+from millpond.schema import BIGINT, INTEGER_TYPES, Check, Column, Interval
 
 ENDS = (None, -3, -1, 0, 2, 4)
 INTERVALS = [Interval(low, high) for low, high in itertools.product(ENDS, ENDS)]
@@ -69,7 +69,11 @@ def test_types_have_the_ranges_of_sql(name: str, low: int, high: int) -> None:
 
 def test_values_of_a_column_are_those_of_check_and_type() -> None:
     assert Column("a", BIGINT).values == BIGINT.range
-    assert Column("a", BIGINT, check=Interval(0, None)).values == Interval(0, 2**63 - 1)
-    assert Column("a", INTEGER_TYPES["TINYINT"], check=Interval(-500, 5)).values == Interval(
-        -128, 5
-    )
+    assert Column("a", BIGINT, check=Check(0, None)).values == Interval(0, 2**63 - 1)
+    tiny = INTEGER_TYPES["TINYINT"]
+    assert Column("a", tiny, check=Check(-500, 5)).values == Interval(-128, 5)
+    open_ends = Check(0, 5, low_open=True, high_open=True)
+    assert Column("a", tiny, check=open_ends).values == Interval(1, 4)
+    listed = Check(2, None, among=(1, 3, 7))
+    assert Column("a", tiny, check=listed).values == Interval(3, 7)
+    assert Column("a", tiny, check=Check(9, None, among=(1,))).values.empty

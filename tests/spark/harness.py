@@ -70,9 +70,10 @@ def random_events(rng: random.Random, streams: Sequence[Stream], size: int) -> l
 
 def _inside(column: Column, low: int, high: int) -> tuple[int, int]:
     """Some values around the constants, or those that the column was declared to have."""
-    if column.check.low is None or column.check.high is None:
+    least, most = column.declared.low, column.declared.high
+    if least is None or most is None:
         return low, high
-    return column.check.low, column.check.high
+    return least, most
 
 
 def cut(rng: random.Random, events: Sequence[Event], pieces: int) -> list[list[Event]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from millpond.cli.demo import demo
 from millpond.cli.explain import explain
 from millpond.cli.run import run
 from millpond.diagnostic import Diagnostic, MillpondError
-from millpond.report import Style, render_diagnostic
+from millpond.report import Style, diagnostic_dict, render_diagnostic
 
 app = typer.Typer(
     name="millpond",
@@ -71,6 +72,7 @@ def _open_streams() -> None:
 
 def _run(arguments: list[str]) -> int:
     debug = "--debug" in arguments
+    as_json = "--json" in arguments
     try:
         result = typer.main.get_command(app).main(
             [each for each in arguments if each != "--debug"] or ["--help"],
@@ -83,18 +85,18 @@ def _run(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         return 130
     except TyperException as error:
-        _say(Diagnostic("MP403", _message(error), helps=("--help shows an example",)))
+        _say(Diagnostic("MP403", _message(error), helps=("--help shows an example",)), as_json)
         return 2
     except MillpondError as error:
         if debug:
             raise
         for each in error.diagnostics:
-            _say(each)
+            _say(each, as_json)
         return error.exit_code
     except OSError as error:
         if debug:
             raise
-        return _failed(error)
+        return _failed(error, as_json)
     except Exception as error:
         if debug:
             raise
@@ -104,7 +106,8 @@ def _run(arguments: list[str]) -> int:
                 f"{type(error).__name__}: {error}",
                 notes=("this is a bug of millpond, not of your query or input",),
                 helps=("run it again with --debug and report what it prints",),
-            )
+            ),
+            as_json,
         )
         return 70
 
@@ -114,19 +117,25 @@ def _message(error: TyperException) -> str:
     return said.rstrip(".").replace("Value error, ", "") or "wrong usage"
 
 
-def _say(diagnostic: Diagnostic) -> None:
+def _say(diagnostic: Diagnostic, as_json: bool) -> None:
+    """For people, or with `--json` as a line of JSON."""
     with suppress(OSError):  # nobody can be told
-        print(render_diagnostic(diagnostic, Style.of(sys.stderr)), file=sys.stderr)
+        print(
+            json.dumps(diagnostic_dict(diagnostic), ensure_ascii=False)
+            if as_json
+            else render_diagnostic(diagnostic, Style.of(sys.stderr)),
+            file=sys.stderr,
+        )
 
 
-def _failed(error: OSError) -> int:
+def _failed(error: OSError, as_json: bool = False) -> int:
     """Reading or writing that the system refused: a full disk, say."""
     try:
         sys.stdout.flush()
     except OSError:
         _output_closed()  # or the end of the process would try again
     what = error.strerror or str(error)
-    _say(Diagnostic("MP406", f"reading or writing failed: {what}", file=error.filename))
+    _say(Diagnostic("MP406", f"reading or writing failed: {what}", file=error.filename), as_json)
     return 2
 
 

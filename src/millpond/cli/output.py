@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-from millpond.cli.options import Options, not_yet, unwritable
+from millpond.cli.options import Options, unwritable
+from millpond.diagnostic import MillpondError
+from millpond.plan import Query
 from millpond.report import Style, render_diagnostic
-from millpond.run import Reject
-from millpond.run.sources import local_path
+from millpond.run import Reject, Teller
+from millpond.run.sinks import open_sink
 
 
 class Rejects:
@@ -48,41 +50,37 @@ class Rejects:
             print(render_diagnostic(reject.diagnostic, Style.of(sys.stderr)), file=sys.stderr)
 
 
-class Lines:
-    """The output of a run: standard output, a file, or a folder."""
+class Output:
+    """The output of a run, whole or not at all where it is a file.
 
-    def __init__(self, sink: str | None) -> None:
-        self._sink = sink
-        self._file: IO[str] = sys.stdout
+    After Ctrl-C a file is whole up to the last whole instant; after an error there is none.
+    """
 
-    def __enter__(self) -> Lines:
-        if self._sink not in (None, "-"):
-            self._file = opened(_sink_file(self._sink or ""))
+    def __init__(self, uri: str | None, queries: Sequence[Query], emit: str) -> None:
+        self._asked = uri, queries, emit
+        self._several = len(queries) > 1
+
+    def __enter__(self) -> Output:
+        self._sink = open_sink(*self._asked)
         return self
 
-    def __exit__(self, *failure: object) -> None:
-        if self._file is not sys.stdout:
-            self._file.close()
+    def __exit__(self, kind: type[BaseException] | None, *failure: object) -> None:
+        if kind is not None and not issubclass(kind, KeyboardInterrupt):
+            self._sink.abandon()
+            return
+        try:
+            self._sink.close()
+        except MillpondError:
+            self._sink.abandon()
+            raise
 
-    def write(self, lines: Iterable[str]) -> None:
-        """Whole lines, on their way at once."""
-        text = "\n".join(lines)
-        if text:
-            self._file.write(text + "\n")
-            self._file.flush()
+    def teller(self, query: Query) -> Teller[Any]:
+        """What says a query's output in the terms of where it goes."""
+        return self._sink.teller(query, self._several)
 
-
-def _sink_file(uri: str) -> Path:
-    path = local_path(uri)
-    if path.suffix in (".json", ".jsonl", ".ndjson") and not path.is_dir():
-        return path
-    if path.suffix in (".parquet", ".csv"):
-        raise not_yet(f"a sink of kind {path.suffix[1:]}", "--sink out.jsonl, or a folder")
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise unwritable(path, error) from None
-    return path / "part-00000000.jsonl"
+    def write(self, said: Iterable[Any]) -> None:
+        """Takes what the tellers have said, in order."""
+        self._sink.write(said)
 
 
 def opened(path: Path) -> IO[str]:

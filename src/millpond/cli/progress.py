@@ -27,7 +27,9 @@ class ProgressLine:
         """Whether it is time to say something again."""
         return (self._live or self._json) and time.monotonic() - self._shown >= _EVERY
 
-    def show(self, *, rows: int, at: int, units: int, rejected: int, **more: float) -> None:
+    def show(
+        self, *, rows: int, at: int | str, units: int, rejected: int, **more: float | str | None
+    ) -> None:
         """The totals so far; `more` is for programs that read the JSON."""
         self._shown = time.monotonic()
         rate = rows / max(1e-9, self._shown - self._start)
@@ -43,7 +45,11 @@ class ProgressLine:
             }
             print(json.dumps(said), file=sys.stderr, flush=True)
         elif self._live:
-            text = f"{rows:,} rows  {rate:,.0f} rows/s  instant {at:,}  {gauge(units, self._bound)}"
+            instant = at if isinstance(at, str) else f"{at:,}"
+            parts = [f"{rows:,} rows", f"{rate:,.0f} rows/s", f"instant {instant}"]
+            if more.get("watermark") is not None:
+                parts.append(f"watermark {more['watermark']}")
+            text = "  ".join([*parts, gauge(units, self._bound)])
             print(f"\r{text:<78}", end="", file=sys.stderr, flush=True)
             self._open = True
 

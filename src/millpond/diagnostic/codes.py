@@ -22,8 +22,8 @@ _PAGES = (
         "the text is not SQL that millpond can read",
         "A statement is parsed before anything else is looked at. What the parser does not know "
         "is an error: nothing is passed over silently.",
-        "SELECT a FRM s",
-        "SELECT a FROM s",
+        "CREATE STREAM s (a INT); SELECT a FRM s",
+        "CREATE STREAM s (a INT); SELECT a FROM s",
     ),
     Page(
         "MP002",
@@ -91,12 +91,167 @@ _PAGES = (
         "CREATE STREAM s (a INT CHECK (a BETWEEN 0 AND 9));",
     ),
     Page(
+        "MP107",
+        "a length of time that cannot be counted",
+        "Lengths are fixed: from a microsecond to a week. A month or a year is now longer and now "
+        "shorter, so that a window of one has no size; and a length has to be a whole number of "
+        "what the time column counts.",
+        "CREATE STREAM s (a INT, ts TIMESTAMP, WATERMARK FOR ts AS ts - INTERVAL '1' MONTH);",
+        "CREATE STREAM s (a INT, ts TIMESTAMP, WATERMARK FOR ts AS ts - INTERVAL '30' DAY);",
+    ),
+    Page(
+        "MP108",
+        "a time column, or a watermark, that cannot be one",
+        "A stream has at most one time column, an integer or a TIMESTAMP. Its watermark is the "
+        "column itself, or the column less a delay: how far behind the newest row one may come. "
+        "Tables have none: their rows are there until they are deleted.",
+        "CREATE STREAM s (a INT, ts VARCHAR, TIMESTAMP BY ts);",
+        "CREATE STREAM s (a INT, ts TIMESTAMP, TIMESTAMP BY ts);",
+    ),
+    Page(
+        "MP109",
+        "an option of WITH that is unknown, or has no place here",
+        "Streams take `time`, `unit`, `delay` and `rows_per_instant`, finite ones also need "
+        "`until`, and tables take `retroactive`. What needs a time column says nothing without.",
+        "CREATE STREAM s (a INT, ts BIGINT) WITH (tme = 'ts');",
+        "CREATE STREAM s (a INT, ts BIGINT) WITH (time = 'ts');",
+    ),
+    Page(
         "MP110",
         "legal, and not built yet",
         "The statement is part of the language, but this version neither checks nor runs it. It "
         "is refused as a whole rather than read in part.",
-        "CREATE STREAM s (a INT); SELECT a FROM s WHERE a > 1 OR a < 0",
-        "a conjunction of comparisons over integer columns",
+        "CREATE STREAM s (a INT, b INT); SELECT DISTINCT ON (a) a, b FROM s",
+        "CREATE STREAM s (a INT, b INT); SELECT a, MIN(b) FROM s GROUP BY a",
+    ),
+    Page(
+        "MP111",
+        "a length with a unit, on a time column of integers",
+        "An integer time column counts in its user's own unit. A minute means something there only "
+        "when the declaration says what 1 is.",
+        "CREATE STREAM s (a INT, ts BIGINT, WATERMARK FOR ts AS ts - INTERVAL '5' SECOND);",
+        "CREATE STREAM s (a INT, ts BIGINT, WATERMARK FOR ts AS ts - INTERVAL '5' SECOND) "
+        "WITH (unit = 'second');",
+    ),
+    Page(
+        "MP131",
+        "an unknown function, or one that no continuous query can have",
+        "An answer is a function of the rows that have come and of nothing else, so that running "
+        "again gives the same: NOW() and RANDOM() have no place. The functions that there are "
+        "stand in docs/language.md.",
+        "CREATE STREAM s (a INT); SELECT NOW() FROM s",
+        "CREATE STREAM s (a INT); SELECT ABS(a) FROM s",
+    ),
+    Page(
+        "MP132",
+        "an aggregate where none can stand",
+        "Aggregates are taken over the rows that pass WHERE, so they stand in SELECT and HAVING; "
+        "one inside another needs a subquery.",
+        "CREATE STREAM s (a INT); SELECT a FROM s WHERE SUM(a) > 10",
+        "CREATE STREAM s (a INT); SELECT a FROM s GROUP BY a HAVING SUM(a) > 10",
+    ),
+    Page(
+        "MP133",
+        "a column that is neither grouped nor aggregated",
+        "A group has one row in the answer, and the column may have a value for each of the "
+        "group's rows.",
+        "CREATE STREAM s (a INT, b INT); SELECT a, b FROM s GROUP BY a",
+        "CREATE STREAM s (a INT, b INT); SELECT a, MIN(b) FROM s GROUP BY a",
+    ),
+    Page(
+        "MP134",
+        "a window that cannot be",
+        "A window holds the newest rows of a stream. A table has no newest rows, and a subquery "
+        "whose answer changes is no stream; sizes and slides are at least 1.",
+        "CREATE TABLE r (k INT); CREATE STREAM s (a INT); SELECT a FROM s, r [ROWS 5]",
+        "CREATE TABLE r (k INT); CREATE STREAM s (a INT); SELECT a FROM s [ROWS 5], r",
+    ),
+    Page(
+        "MP135",
+        "no time column where one is needed",
+        "RANGE, NOW, TUMBLE, HOP and SESSION go by the timestamps of the rows. WATERMARK FOR, "
+        "TIMESTAMP BY or WITH (time = 'ts') says which column holds them.",
+        "CREATE STREAM s (a INT, ts BIGINT); SELECT a FROM s [RANGE 10]",
+        "CREATE STREAM s (a INT, ts BIGINT, WATERMARK FOR ts AS ts); SELECT a FROM s [RANGE 10]",
+    ),
+    Page(
+        "MP136",
+        "something that does not go with an INTERNAL window, or with WSTREAM",
+        "Results of internal windows stay when the rows they are made of leave. Under DISTINCT "
+        "and negation the answer would then hold what is no answer any more (Golab, 3.3.2 and "
+        "3.3.3).",
+        "CREATE STREAM s (a INT); SELECT DISTINCT a FROM s [ROWS 5 INTERNAL]",
+        "CREATE STREAM s (a INT); SELECT DISTINCT a FROM s [ROWS 5]",
+    ),
+    Page(
+        "MP137",
+        "a stream operator that cannot stand where it does",
+        "ISTREAM, DSTREAM, RSTREAM and WSTREAM make a stream of an answer that changes, once: "
+        "not of a stream, not of tables alone, and not of one side of a UNION.",
+        "CREATE STREAM s (a INT); ISTREAM(SELECT ISTREAM a FROM s)",
+        "CREATE STREAM s (a INT); ISTREAM(SELECT a FROM s)",
+    ),
+    Page(
+        "MP138",
+        "sides of a UNION, EXCEPT, INTERSECT or IN that do not match",
+        "Columns are matched by place, and need types of one kind. IN compares one value with the "
+        "one column of its subquery.",
+        "CREATE STREAM s (a INT, b INT); SELECT a FROM s UNION SELECT a, b FROM s",
+        "CREATE STREAM s (a INT, b INT); SELECT a FROM s UNION SELECT b FROM s",
+    ),
+    Page(
+        "MP139",
+        "inputs without common instants",
+        "A query's answer is defined at the instants of its streams: their timestamps, or, where "
+        "none has a time column, their rows one by one. The two do not mix, and neither do times "
+        "of two types or units; tables alone have no instants.",
+        "CREATE STREAM s (a INT); CREATE STREAM t (ts BIGINT, WATERMARK FOR ts AS ts); "
+        "SELECT a FROM s, t",
+        "CREATE STREAM s (a INT, at BIGINT, WATERMARK FOR at AS at); "
+        "CREATE STREAM t (ts BIGINT, WATERMARK FOR ts AS ts); SELECT a FROM s, t",
+    ),
+    Page(
+        "MP140",
+        "a clause that has no place in a continuous query",
+        "An answer is a bag of rows at each instant: it has no order, so that neither ORDER BY, "
+        "LIMIT nor OVER (...) means anything in it. What is printed is sorted anyway.",
+        "CREATE STREAM s (a INT); SELECT a FROM s ORDER BY a LIMIT 10",
+        "CREATE STREAM s (a INT); SELECT a FROM s [ROWS 10]",
+    ),
+    Page(
+        "MP141",
+        "a subquery where none can stand",
+        "Subqueries stand in FROM, and behind [NOT] EXISTS and [NOT] IN as one of the conditions "
+        "that AND joins in WHERE. One that stands for a value is a join; one under OR is a UNION.",
+        "CREATE STREAM s (a INT); CREATE TABLE r (k INT); "
+        "SELECT a FROM s WHERE a > 5 OR a IN (SELECT k FROM r)",
+        "CREATE STREAM s (a INT); CREATE TABLE r (k INT); "
+        "SELECT a FROM s WHERE a > 5 UNION SELECT a FROM s WHERE a IN (SELECT k FROM r)",
+    ),
+    Page(
+        "MP142",
+        "a non-retroactive table with no stream beside it",
+        "Changes of such a table touch later rows only (Golab, 3.3.1): it is read whenever a row "
+        "of a stream comes. An aggregate of its own, say, has no such row.",
+        "CREATE STREAM s (a INT); CREATE TABLE r (k INT) WITH (retroactive = false); "
+        "SELECT a, n FROM s, (SELECT COUNT(*) AS n FROM r) AS x",
+        "CREATE STREAM s (a INT); CREATE TABLE r (k INT) WITH (retroactive = false); "
+        "SELECT a FROM s, r WHERE a = k",
+    ),
+    Page(
+        "MP143",
+        "EMIT where no window closes",
+        "EMIT ON WINDOW CLOSE and EMIT FINAL say that a window's rows come at its end. The windows "
+        "of TUMBLE, HOP and SESSION have one; EMIT CHANGES is what every other query does.",
+        "CREATE STREAM s (a INT); SELECT a FROM s EMIT FINAL",
+        "CREATE STREAM s (a INT); SELECT a FROM s",
+    ),
+    Page(
+        "MP144",
+        "a function of the wrong arguments",
+        "Each function takes what it takes: nothing is cast silently.",
+        "CREATE STREAM s (a INT); SELECT LOWER(a) FROM s",
+        "CREATE STREAM s (a INT); SELECT LOWER(CAST(a AS VARCHAR)) FROM s",
     ),
     Page(
         "MP201",
@@ -113,6 +268,14 @@ _PAGES = (
         "A filter over one stream that keeps duplicates looks at one row at a time; a condition "
         "that no row can meet has an empty answer for ever.",
         "SELECT a FROM s WHERE a > 10",
+        "nothing: this is what one wants",
+    ),
+    Page(
+        "MP203",
+        "bounded: an aggregate query whose answer and synopses are",
+        "Arasu's Theorems 8.5 and 8.6 hold: groups are finitely many, holistic aggregates are of "
+        "bounded columns, and aggregates of others are kept as partial ones below the join.",
+        "SELECT a, SUM(b) FROM s WHERE a BETWEEN 1 AND 9 GROUP BY a",
         "nothing: this is what one wants",
     ),
     Page(
@@ -143,13 +306,38 @@ _PAGES = (
         "SELECT DISTINCT s.a FROM s, t WHERE s.b < t.d AND s.a = 10",
     ),
     Page(
+        "MP214",
+        "a grouping column has no bound",
+        "The answer of an aggregate query is kept, because a later row may change any group of it. "
+        "Without a bound on the grouping columns there is none on the number of groups.",
+        "SELECT a, COUNT(*) FROM s GROUP BY a",
+        "SELECT a, COUNT(*) FROM s WHERE a BETWEEN 1 AND 9 GROUP BY a",
+    ),
+    Page(
+        "MP215",
+        "condition C2 of Theorem 8.6: a holistic aggregate of a column without bound",
+        "COUNT(DISTINCT a) and MEDIAN(a) depend on the whole distribution of the column: which "
+        "values came, or how often each. SUM, COUNT, AVG, MIN and MAX do with a few numbers.",
+        "SELECT COUNT(DISTINCT a) FROM s",
+        "SELECT COUNT(DISTINCT a) FROM s WHERE a BETWEEN 1 AND 9",
+    ),
+    Page(
+        "MP216",
+        "condition C3 of Theorem 8.6: a best value that a join gets in the way of",
+        "The greatest value of a column over rows that join is that of the row which joins: when "
+        "another column of its stream is compared across streams, each of many rows may be the "
+        "one, and every one of them has to be kept. The printed condition overlooks one case: MAX "
+        "of a column whose stream has to be below something is not bounded either.",
+        "SELECT MAX(s.a) FROM s, t WHERE s.b < t.d",
+        "SELECT MAX(s.a) FROM s, t WHERE s.b < t.d AND s.b BETWEEN 1 AND 9",
+    ),
+    Page(
         "MP220",
         "outside the class in which the criterion is exact",
-        "The theorems decide select-project-join queries without self-joins under DISTINCT. For "
-        "the query at hand their conditions fail, and failing does not prove that no other "
-        "method could be bounded.",
-        "SELECT DISTINCT 1 FROM s AS s1, s AS s2 WHERE s1.a = s2.a",
-        "SELECT DISTINCT 1 FROM s",
+        "The theorems decide select-project-join queries. Of the query at hand they prove neither "
+        "that it has a bound nor that no method could have one, and a verdict is never guessed.",
+        "SELECT s.a FROM s LEFT JOIN t ON s.a = t.d",
+        "SELECT s.a FROM s, t WHERE s.a = t.d AND s.a BETWEEN 10 AND 20",
     ),
     Page(
         "MP221",
@@ -190,8 +378,9 @@ _PAGES = (
     ),
     Page(
         "MP305",
-        "an integer outside its type",
-        "TINYINT, SMALLINT, INT and BIGINT have 8, 16, 32 and 64 bits; nothing wraps.",
+        "a value outside its type",
+        "TINYINT, SMALLINT, INT and BIGINT have 8, 16, 32 and 64 bits, a DECIMAL its digits, a "
+        "VARCHAR its length, a TIMESTAMP microseconds; nothing wraps, and nothing is rounded.",
         '{"s": {"a": 99999999999}}',
         "declare the column BIGINT",
     ),
@@ -211,10 +400,58 @@ _PAGES = (
     ),
     Page(
         "MP308",
-        "a control line that this version does not take",
-        "Lines whose key starts with @ steer the clock and tables.",
+        "a control line that means nothing here",
+        "What starts with @ steers the clock and tables: @time where streams have time columns, "
+        "@tick where they have none, @end for a finite stream, @op and @at beside a table's row.",
         '{"@time": 17}  in a file of untimed streams',
         '{"@tick": 1}',
+    ),
+    Page(
+        "MP309",
+        "an expression has no value for a row",
+        "Nothing wraps, is cut off or becomes infinite: an integer that needs more than 64 bits, "
+        "a DOUBLE that would be infinite or no number, a CAST of a value that does not fit, the "
+        "root of a negative number are errors. Only division by zero is NULL.",
+        "SELECT a * a FROM s  with  a = 9000000000",
+        "CAST(a AS HUGEINT) * a, or WHERE a BETWEEN -1000000 AND 1000000",
+    ),
+    Page(
+        "MP310",
+        "a row after the end of its stream",
+        "A finite stream ends at its declared `until`, or where an @end line says so; what is "
+        "kept for it goes then, so that a later row would be answered wrongly.",
+        '{"f": {"a": 1, "ts": 101}}  with  CREATE FINITE STREAM f (...) WITH (until = 100)',
+        "declare a later `until`, or put the @end line behind the last row",
+    ),
+    Page(
+        "MP311",
+        "more rows at one instant than declared",
+        "`rows_per_instant` is a promise about every timestamp, and verdicts count with it.",
+        "a third row with ts = 5 under WITH (rows_per_instant = 2)",
+        "declare a larger rows_per_instant",
+    ),
+    Page(
+        "MP312",
+        "a delete of a row that the table does not hold",
+        "A delete takes away one row that was inserted before, equal in every column.",
+        '{"r": {"k": 9}, "@op": "delete"}  before any  {"r": {"k": 9}}',
+        "delete what was inserted",
+    ),
+    Page(
+        "MP313",
+        "a change of a static table after the start",
+        "A static table is loaded before the first row of a stream; what it holds then bounds its "
+        "columns for good.",
+        '{"r": {"k": 9}}  after a row of a stream, with  CREATE STATIC TABLE r (k INT)',
+        "CREATE TABLE r (k INT), or its rows before all others",
+    ),
+    Page(
+        "MP314",
+        "a row that was promised not to come",
+        "A @punct line promises that no later row of a stream has certain values, so that what "
+        "waits for such rows can go.",
+        '{"@punct": {"s": {"k": 5}}}  and then  {"s": {"k": 5}}',
+        "promise only what holds",
     ),
     Page(
         "MP401",
@@ -260,6 +497,22 @@ _PAGES = (
         "The error is the system's own: a full disk, a file or a folder that may not be written.",
         "millpond run q.sql --input rows.jsonl > /dev/full",
         "a place that can be written",
+    ),
+    Page(
+        "MP407",
+        "stopped: more state than was allowed",
+        "--allow-unbounded runs queries whose memory has no known bound; --max-state says at how "
+        "many units, values and counts held after an instant, that ends.",
+        "millpond run unbounded.sql --input rows.jsonl --allow-unbounded --max-state 1000",
+        "a larger --max-state, or the repair that `millpond check` names",
+    ),
+    Page(
+        "MP408",
+        "not run: bounded, and its steps are not built yet",
+        "The verdict says how few units are enough for the query, but this version has no engine "
+        "that keeps it inside them: joins and DISTINCT over integer columns have steps so far.",
+        "CREATE STREAM s (a INT); SELECT COUNT(*) FROM s",
+        "--engine definition, which keeps all of its input",
     ),
     Page(
         "MP501",

@@ -1,341 +1,187 @@
-"""Resolves the names and types of a SELECT and makes a plan of it.
+"""Resolves the names and types of a query and makes a plan of it.
 
-Every part of the parsed tree is either understood or refused: `_refuse_the_rest` looks at what
-sqlglot filled in, so that a clause that is not built can never be passed over.
+Every part of the parsed tree is either understood or refused: `Context.refuse_the_rest` looks at
+what sqlglot filled in, so that a clause that is not built can never be passed over.  A SELECT is
+bound in `select.py` and `project.py`; here is what holds SELECTs together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 from sqlglot import exp
 
-from millpond.diagnostic import (
-    Collector,
-    Diagnostic,
-    Span,
-    UserError,
-    did_you_mean,
-)
-from millpond.language.constants import comparison_of, integer_of, not_built, shown
+from millpond.diagnostic import Diagnostic, Span, UserError
+from millpond.language.changes import changed, word_of
+from millpond.language.constants import not_built
+from millpond.language.context import Context, with_named
+from millpond.language.project import Projector
+from millpond.language.settle import settled
 from millpond.language.spans import Places
+from millpond.language.tree import ChangesOf, EmitClause, WindowTable
 from millpond.plan import (
     ColumnRef,
-    Comparison,
-    Cross,
+    Difference,
     Distinct,
-    Filter,
+    Intersect,
     Item,
-    Literal,
     Node,
-    Operator,
     Project,
-    Scan,
+    Union,
+    stream_valued,
 )
-from millpond.schema import Catalog
-
-_SELECT_TAKES = {"expressions", "from_", "joins", "where", "distinct"}
-_NAMES = {
-    "group": "GROUP BY",
-    "having": "HAVING",
-    "order": "ORDER BY",
-    "limit": "LIMIT",
-    "offset": "OFFSET",
-    "with_": "WITH",
-    "windows": "WINDOW",
-    "qualify": "QUALIFY",
-    "laterals": "LATERAL",
-    "using": "joins with USING",
-    "sample": "TABLESAMPLE",
-    "locks": "FOR UPDATE",
-    "into": "INTO",
-    "pivots": "PIVOT",
-    "hint": "hints",
-    "db": "names with a dot in FROM",
-    "joins": "joins in parentheses",
-}
-_INSTEAD = {
-    "order": "leave it out: an answer is a bag, and what is printed is sorted",
-    "limit": "leave it out, or bound a column: `WHERE a <= 10`",
-}
-_SET_OPERATIONS: dict[type[exp.Expr], str] = {
-    exp.Union: "UNION",
-    exp.Except: "EXCEPT",
-    exp.Intersect: "INTERSECT",
-}
+from millpond.plan.functions import common_type
+from millpond.schema import NULL, Catalog, Kind, Type
 
 
 def bind_select(tree: exp.Expr, catalog: Catalog, places: Places) -> Node:
-    """The plan of a SELECT; raises with everything that is wrong in it."""
-    return _Binder(catalog, places).bind(tree)
+    """The plan of a query; raises with everything that is wrong in it."""
+    return _Binder(Context(catalog, places)).bind(tree)
 
 
 class _Binder:
-    def __init__(self, catalog: Catalog, places: Places) -> None:
-        self._catalog = catalog
-        self._places = places
-        self._errors = Collector()
-        self._scans: list[Scan] = []
+    def __init__(self, context: Context) -> None:
+        self._context = context
 
     def bind(self, tree: exp.Expr) -> Node:
-        span = self._places.whole
-        if isinstance(tree, exp.Subquery):
-            raise not_built("queries in parentheses", span, "leave the parentheses out")
-        if not isinstance(tree, exp.Select):
-            raise not_built(_SET_OPERATIONS.get(type(tree), "this kind of query"), span)
-        self._refuse_the_rest(tree, _SELECT_TAKES)
-        if tree.args.get("with_"):  # its names would be called unknown streams
-            self._errors.checkpoint()
-        conditions = self._from(tree)
-        self._errors.checkpoint()
-        predicates = [each for condition in conditions for each in self._conjuncts(condition)]
-        items = self._items(tree.expressions)
-        self._errors.checkpoint()
-        plan: Node = self._scans[0]
-        if len(self._scans) > 1:
-            plan = Cross(tuple(self._scans), span)
-        if predicates:
-            plan = Filter(plan, tuple(predicates), span)
-        plan = Project(plan, tuple(items), span)
-        if tree.args.get("distinct"):
-            if tree.args["distinct"].args.get("on"):
-                raise not_built("DISTINCT ON", span)
-            plan = Distinct(plan, span)
+        self._context.close = self._closes(tree)
+        plan = self.query(tree)
+        self._context.errors.checkpoint()
+        settled(plan, self._context.places.whole)
         return plan
 
-    # FROM ------------------------------------------------------------------------------------
-
-    def _from(self, tree: exp.Select) -> list[exp.Expr]:
-        """Fills `_scans`; the conditions of WHERE and ON."""
-        clause = tree.args.get("from_")
-        if clause is None:
-            raise UserError(
-                Diagnostic(
-                    "MP001",
-                    "the query reads no stream",
-                    self._places.whole,
-                    helps=("write `SELECT ... FROM stream`",),
-                )
-            )
-        conditions = []
-        self._scan(clause.this)
-        for join in tree.args.get("joins") or ():
-            self._refuse_the_rest(join, {"this", "on", "kind", "side", "method"})
-            sort = " ".join(join.args.get(key) or "" for key in ("method", "side", "kind")).strip()
-            if sort not in ("", "INNER", "CROSS"):
-                self._errors.add(not_built(f"{sort} joins", self._of(join)))
-            self._scan(join.this)
-            if join.args.get("on") is not None:
-                conditions.append(join.args["on"])
-        if tree.args.get("where") is not None:
-            conditions.append(tree.args["where"].this)
-        return conditions
-
-    def _scan(self, table: exp.Expr) -> None:
-        span = self._of(table)
-        if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
-            self._errors.add(not_built("subqueries and functions in FROM", span))
-            return
-        self._refuse_the_rest(table, {"this", "alias"})
-        stream = self._catalog.get(table.name)
-        if stream is None:
-            self._errors.add(
-                UserError(
-                    Diagnostic(
-                        "MP101",
-                        f"unknown stream `{table.name}`",
-                        self._places.of(table.this, span),
-                        helps=did_you_mean(table.name, self._catalog.names)
-                        or ("declare it with CREATE STREAM",),
-                    )
-                )
-            )
-            return
-        alias = table.args.get("alias")
-        if alias is not None and alias.args.get("columns"):
-            self._errors.add(not_built("column lists behind an alias", span))
-        name = table.alias or stream.name
-        if any(name.lower() == each.alias.lower() for each in self._scans):
-            self._errors.add(
-                UserError(
-                    Diagnostic(
-                        "MP104",
-                        f"`{name}` stands twice in FROM",
-                        span,
-                        helps=(f"name each use: `{stream.name} AS {stream.name}2`",),
-                    )
-                )
-            )
-            return
-        self._scans.append(Scan(stream, name, span))
-
-    # WHERE -----------------------------------------------------------------------------------
-
-    def _conjuncts(self, tree: exp.Expr) -> Iterator[Comparison]:
-        match tree:
-            case exp.Paren():
-                yield from self._conjuncts(tree.this)
-            case exp.And():
-                for each in tree.flatten():
-                    yield from self._conjuncts(each)
-            case exp.Between() if not tree.args.get("symmetric"):
-                span = self._of(tree)
-                value = self._operand(tree.this)
-                low, high = self._operand(tree.args["low"]), self._operand(tree.args["high"])
-                if value is not None and low is not None:
-                    yield Comparison(Operator.GE, value, low, span)
-                if value is not None and high is not None:
-                    yield Comparison(Operator.LE, value, high, span)
-            case _:
-                compared = comparison_of(tree)
-                if compared is None:
-                    self._errors.add(
-                        not_built(
-                            f"the condition {shown(tree)}",
-                            self._of(tree),
-                            "write a conjunction (AND) of comparisons `<  <=  =  >=  >` of "
-                            "columns and integers",
+    def _closes(self, tree: exp.Expr) -> bool:
+        """Whether windows are said when they close, which is how TUMBLE, HOP and SESSION do."""
+        clauses = [each.args["pond_emit"] for each in tree.walk() if each.args.get("pond_emit")]
+        assigned = any(isinstance(each, WindowTable) for each in tree.walk())
+        for each in clauses:
+            assert isinstance(each, EmitClause)
+            if str(each.this) != "CHANGES" and not assigned:
+                self._context.errors.add(
+                    UserError(
+                        Diagnostic(
+                            "MP143",
+                            "nothing closes here: the query has no window of TUMBLE, HOP or "
+                            "SESSION",
+                            self._context.of(each),
+                            helps=("leave EMIT out, or read FROM TUMBLE(TABLE s, ...)",),
                         )
                     )
-                    return
-                op, left, right = compared
-                bound_left, bound_right = self._operand(left), self._operand(right)
-                if bound_left is not None and bound_right is not None:
-                    yield Comparison(op, bound_left, bound_right, self._of(tree))
+                )
+        return all(str(each.this) != "CHANGES" for each in clauses)
 
-    def _operand(self, tree: exp.Expr) -> ColumnRef | Literal | None:
-        """A column or a constant; None, with what is wrong noted, if it is neither."""
+    # Queries ---------------------------------------------------------------------------------
+
+    def query(self, tree: exp.Expr) -> Node:
+        """A SELECT, a set operation, a stream of changes, or one of these in parentheses."""
+        with with_named(self._context, tree, self.query):
+            match tree:
+                case exp.Select():
+                    return Projector(self._context, self.query).select(tree)
+                case exp.Subquery():
+                    self._context.refuse_the_rest(tree, {"this", "with_", "pond_emit", "alias"})
+                    return self.query(tree.this)
+                case ChangesOf():
+                    return self._changes_of(tree)
+                case exp.Union() | exp.Except() | exp.Intersect():
+                    return self._set_operation(tree)
+        raise not_built("this kind of query", self._context.of(tree))
+
+    def _changes_of(self, tree: ChangesOf) -> Node:
+        plan = self.query(tree.this)
+        kind, restore = str(tree.args["kind"]), bool(tree.args.get("restore"))
+        return changed(self._context, plan, kind, restore, None, word_of(tree, self._context))
+
+    def _set_operation(self, tree: exp.SetOperation) -> Node:
+        self._context.refuse_the_rest(
+            tree, {"this", "expression", "distinct", "with_", "pond_emit"}
+        )
+        span = self._context.of(tree)
+        sides = [self._side(each, tree) for each in (tree.left, tree.right)]
+        self._context.errors.checkpoint()
+        left, right = self._alike(
+            [each for each in sides if each is not None], self._context.of(tree.right)
+        )
+        distinct = tree.args.get("distinct") is not False
+        if isinstance(tree, exp.Union):
+            parts = left.inputs if isinstance(left, Union) and not distinct else (left,)
+            union = Union((*parts, right), span)
+            return Distinct(union, span) if distinct else union
+        if distinct:
+            left, right = Distinct(left, span), Distinct(right, span)
+        if isinstance(tree, exp.Except):
+            return Difference(left, right, span)
+        return Intersect(left, right, span)
+
+    def _side(self, tree: exp.Expr, whole: exp.SetOperation) -> Node | None:
+        """One side; None, with what is wrong noted, if it cannot be."""
         try:
-            return self._column_or_constant(tree)
+            plan = self.query(tree)
         except UserError as error:
-            self._errors.add(error)
+            self._context.errors.add(error)
             return None
-
-    def _column_or_constant(self, tree: exp.Expr) -> ColumnRef | Literal:
-        span = self._of(tree)
-        if isinstance(tree, exp.Paren):
-            return self._column_or_constant(tree.this)
-        if isinstance(tree, exp.Column):
-            return self._column(tree, span)
-        if isinstance(tree, exp.Null):
-            return Literal(None, span)
-        value = integer_of(tree)
-        if value is not None:
-            return Literal(value, span)
-        if isinstance(tree, exp.Literal):
+        if stream_valued(plan):
             raise UserError(
                 Diagnostic(
-                    "MP105",
-                    f"an integer is needed here, not {shown(tree)}",
-                    span,
-                    helps=("the columns of this version are integers",),
+                    "MP137",
+                    "a stream of changes is no side of a set operation",
+                    self._context.of(tree),
+                    helps=(f"put it around the whole: ISTREAM(... {whole.key.upper()} ...)",),
                 )
             )
-        raise not_built(f"the expression {shown(tree)}", span, "write a column or an integer")
+        return plan
 
-    def _column(self, tree: exp.Column, span: Span) -> ColumnRef:
-        name, table = tree.name, tree.table
-        if tree.args.get("db") or not isinstance(tree.this, exp.Identifier):
-            raise not_built(f"the reference {shown(tree)}", span)
-        scans = self._scans
-        if table:
-            scans = [each for each in self._scans if each.alias.lower() == table.lower()]
-            if not scans:
+    def _alike(self, sides: Sequence[Node], span: Span) -> tuple[Node, Node]:
+        """Both sides with columns of the same types."""
+        left, right = sides
+        if len(left.fields) != len(right.fields):
+            raise UserError(
+                Diagnostic(
+                    "MP138",
+                    f"one side has {counted(left)}, and this one {counted(right)}",
+                    span,
+                    helps=("both sides need the same columns, by place",),
+                )
+            )
+        meant = []
+        for one, other in zip(left.fields, right.fields, strict=True):
+            found = common_type([one.type, other.type])
+            if found is None:
                 raise UserError(
                     Diagnostic(
-                        "MP101",
-                        f"the query reads no `{table}`",
+                        "MP138",
+                        f"column `{one.name}` is {one.type} on one side, and {other.type} on this "
+                        "one",
                         span,
-                        helps=did_you_mean(table, [each.alias for each in self._scans]),
+                        helps=("write CAST(... AS ...) on one side",),
                     )
                 )
-        found = [(each, each.stream.column(name)) for each in scans]
-        matches = [(scan, column) for scan, column in found if column is not None]
-        if not matches:
-            known = [column.name for scan in scans for column in scan.stream.columns]
-            where = f"`{table}`" if table else "no stream of the query"
-            said = f"{where} has no column `{name}`" if table else f"{where} has a column `{name}`"
-            raise UserError(Diagnostic("MP102", said, span, helps=did_you_mean(name, known)))
-        if len(matches) > 1:
-            choices = " or ".join(f"`{scan.alias}.{column.name}`" for scan, column in matches)
-            raise UserError(
-                Diagnostic(
-                    "MP103", f"column `{name}` is ambiguous", span, helps=(f"write {choices}",)
-                )
-            )
-        scan, column = matches[0]
-        return ColumnRef(scan.alias, column.name, column.type, column.nullable, span)
+            meant.append(found)
+        return self._as(left, meant), self._as(right, meant)
 
-    # SELECT ----------------------------------------------------------------------------------
-
-    def _items(self, trees: list[exp.Expr]) -> list[Item]:
-        items: list[tuple[ColumnRef | Literal, str]] = []
-        for tree in trees:
-            expression, alias = tree, ""
-            if isinstance(tree, exp.Alias):
-                expression, alias = tree.this, tree.alias
-            if isinstance(expression, exp.Star) or (
-                isinstance(expression, exp.Column) and isinstance(expression.this, exp.Star)
-            ):
-                items += self._star(expression)
-                continue
-            bound = self._operand(expression)
-            if bound is None:
-                continue
-            if not alias:
-                alias = bound.name if isinstance(bound, ColumnRef) else f"column{len(items) + 1}"
-            items.append((bound, alias))
-        return _with_distinct_names(items)
-
-    def _star(self, tree: exp.Expr) -> Iterator[tuple[ColumnRef | Literal, str]]:
-        span = self._of(tree)
-        star = tree.this if isinstance(tree, exp.Column) else tree
-        if any(star.args.values()):
-            self._errors.add(not_built("EXCEPT and REPLACE behind *", span))
-        table = tree.table if isinstance(tree, exp.Column) else ""
-        scans = [each for each in self._scans if not table or each.alias.lower() == table.lower()]
-        if not scans:
-            self._errors.add(
-                UserError(
-                    Diagnostic(
-                        "MP101",
-                        f"the query reads no `{table}`",
-                        span,
-                        helps=did_you_mean(table, [each.alias for each in self._scans]),
-                    )
-                )
-            )
-        for scan in scans:
-            for column in scan.stream.columns:
-                yield (
-                    ColumnRef(scan.alias, column.name, column.type, column.nullable, span),
-                    column.name,
-                )
-
-    # -----------------------------------------------------------------------------------------
-
-    def _refuse_the_rest(self, tree: exp.Expr, taken: set[str]) -> None:
-        for key, value in tree.args.items():
-            if key in taken or not value:
-                continue
-            first = value[0] if isinstance(value, list) else value
-            span = self._of(first if isinstance(first, exp.Expr) else tree)
-            helps = (_INSTEAD[key],) if key in _INSTEAD else ()
-            self._errors.add(not_built(_NAMES.get(key, "a part of this query"), span, *helps))
-
-    def _of(self, tree: exp.Expr) -> Span:
-        return self._places.of(tree)
+    def _as(self, node: Node, types: Sequence[Type]) -> Node:
+        """The rows with columns of these types."""
+        refs = [ColumnRef(e.alias, e.name, e.type, e.nullable) for e in node.fields]
+        cast = [
+            each if _serves(each.type, meant) else self._context.expressions.cast(each, meant)
+            for each, meant in zip(refs, types, strict=True)
+        ]
+        if cast == refs:
+            return node
+        names = [each.name for each in node.fields]
+        return Project(node, tuple(map(Item, cast, names)), node.span)
 
 
-def _with_distinct_names(items: list[tuple[ColumnRef | Literal, str]]) -> list[Item]:
-    """A repeated name gets `_2`, `_3`, as the contract of the output says."""
-    taken = {name for _, name in items}
-    seen: set[str] = set()
-    named = []
-    for expression, name in items:
-        unique, number = name, 2
-        while unique in seen or (unique != name and unique in taken):
-            unique, number = f"{name}_{number}", number + 1
-        seen.add(unique)
-        named.append(Item(expression, unique))
-    return named
+def counted(node: Node) -> str:
+    """How many columns there are."""
+    number = len(node.fields)
+    return "1 column" if number == 1 else f"{number} columns"
+
+
+def _serves(given: Type, meant: Type) -> bool:
+    """Whether values of one type are values of the other as they are."""
+    return (
+        given is NULL
+        or given == meant
+        or (given.kind is meant.kind and given.kind in (Kind.INTEGER, Kind.VARCHAR))
+    )

@@ -1,26 +1,35 @@
-"""`CREATE STREAM`: columns, types, CHECK and NOT NULL."""
+"""What CREATE STREAM, CREATE TABLE and their kin declare: columns, CHECK, time, and options.
+
+In the dialects of Flink, RisingWave and Materialize a declared table may be a stream: it is one if
+it has a watermark or a connector, or is a SOURCE or APPEND ONLY.  Flink has no other tables, so
+that all of its are streams.  Options of connectors say where rows come from and mean nothing here.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TypeVar
+
 from sqlglot import exp
 
-from millpond.diagnostic import (
-    Collector,
-    Diagnostic,
-    Span,
-    UserError,
-    did_you_mean,
-)
-from millpond.language.constants import comparison_of, integer_of, not_built, shown
+from millpond.diagnostic import Diagnostic, UserError
+from millpond.language.checks import CheckReader, no_value_passes, passes_nothing
+from millpond.language.constants import not_built, shown
+from millpond.language.dialect import STREAMING
+from millpond.language.findings import Findings
+from millpond.language.options import Options, is_connector
 from millpond.language.spans import Places
-from millpond.plan import Operator
-from millpond.schema import INTEGER_TYPES, Column, IntegerType, Interval, Stream
+from millpond.language.times import TimeReader
+from millpond.language.tree import Declaration, Option, TimeColumn, Watermark
+from millpond.language.type_names import type_of
+from millpond.schema import INTEGER_TYPES, Column, Form, Stream
+from millpond.schema.check import ANY
 
-_SPELLINGS = {**{name: name for name in INTEGER_TYPES}, "INTEGER": "INT"}
-_LATER = {
-    "BOOLEAN", "DATE", "DECIMAL", "DOUBLE", "ENUM", "FLOAT", "TEXT", "TIME", "TIMESTAMP",
-    "TIMESTAMPTZ", "VARCHAR", "CHAR",
-}  # fmt: skip
+__all__ = ["declare_stream", "type_of"]
+
+T = TypeVar("T")
+
 _COLUMN_TAKES = {"this", "kind", "constraints"}
 _TABLE_CONSTRAINTS = (
     exp.CheckColumnConstraint,
@@ -31,35 +40,90 @@ _TABLE_CONSTRAINTS = (
 )
 
 
-def declare_stream(tree: exp.Expr, places: Places) -> Stream:
-    """The stream that a `CREATE STREAM` declares; raises with everything that is wrong in it."""
-    errors = Collector()
-    schema = tree.this
-    table = schema.this
+def declare_stream(tree: Declaration, places: Places) -> Stream:
+    """The stream or table that a statement declares; raises with everything that is wrong in it."""
+    errors = Findings()
+    table, form = tree.this, _form(tree, places.dialect)
     name_span = places.of(table)
     if table.args.get("db"):
         errors.add(
-            UserError(Diagnostic("MP001", "a stream's name has no schema before it", name_span))
+            UserError(Diagnostic("MP001", f"{_a(form)}'s name has no schema before it", name_span))
         )
-    columns: list[Column] = []
-    for definition in schema.expressions:
+    columns = tuple(_columns(tree, places, errors))
+    errors.checkpoint()
+    if not columns:
+        raise UserError(Diagnostic("MP001", f"{_a(form)} needs a column", name_span))
+    options = Options([each for each in _clauses(tree) if isinstance(each, Option)], places)
+    for error in options.wrong_keys():
+        errors.add(error)
+    said = [each for each in _clauses(tree) if isinstance(each, Watermark | TimeColumn)]
+    _tried(options.unit_said, errors)
+    time = _tried(lambda: TimeReader(columns, form, options, places).read(said), errors)
+    errors.checkpoint()
+    stream = Stream(table.name, columns, name_span, form, time)
+    until = _tried(lambda: options.until(form, stream.time_type, name_span), errors)
+    rows = _tried(lambda: options.rows_per_instant(time), errors)
+    retroactive = _tried(lambda: options.retroactive(form), errors)
+    errors.checkpoint()
+    return replace(stream, until=until, rows_per_instant=rows, retroactive=retroactive is not False)
+
+
+def _tried(read: Callable[[], T], errors: Findings) -> T | None:
+    """What is read; None, with what is wrong noted, if it cannot be."""
+    try:
+        return read()
+    except UserError as error:
+        errors.add(error)
+        return None
+
+
+def _clauses(tree: Declaration) -> Iterator[exp.Expr]:
+    """All that stands behind the columns, and among them without being one."""
+    for each in (*tree.expressions, *(tree.args.get("clauses") or ())):
+        if isinstance(each, Watermark | TimeColumn | Option):
+            yield each
+
+
+def _form(tree: Declaration, dialect: str) -> Form:
+    """What a declaration makes, by its words and, elsewhere, by what its rows come from."""
+    kind = str(tree.args["kind"])
+    if kind == "SOURCE":
+        return Form.STREAM
+    if kind == "TABLE" and dialect != "cql":
+        clauses = list(_clauses(tree))
+        marked = any(isinstance(each, Watermark) for each in clauses)
+        connected = any(isinstance(each, Option) and is_connector(each) for each in clauses)
+        if marked or dialect == "flink" or (connected and dialect in STREAMING):
+            return Form.STREAM
+    return Form(kind)
+
+
+def _a(form: Form) -> str:
+    return "a stream" if form.is_stream else "a table"
+
+
+# Columns -----------------------------------------------------------------------------------------
+
+
+def _columns(tree: Declaration, places: Places, errors: Findings) -> Iterator[Column]:
+    seen: set[str] = set()
+    for definition in tree.expressions:
+        if isinstance(definition, Watermark | TimeColumn):
+            continue
         try:
             column = _column(definition, places)
         except UserError as error:
             errors.add(error)
             continue
-        if any(column.name.lower() == each.name.lower() for each in columns):
+        if column.name.lower() in seen:
             errors.add(
                 UserError(
                     Diagnostic("MP104", f"column `{column.name}` is declared twice", column.span)
                 )
             )
             continue
-        columns.append(column)
-    if not schema.expressions:
-        errors.add(UserError(Diagnostic("MP001", "a stream needs a column", name_span)))
-    errors.checkpoint()
-    return Stream(table.name, tuple(columns), name_span)
+        seen.add(column.name.lower())
+        yield column
 
 
 def _column(definition: exp.Expr, places: Places) -> Column:
@@ -67,7 +131,7 @@ def _column(definition: exp.Expr, places: Places) -> Column:
     if isinstance(definition, _TABLE_CONSTRAINTS):
         raise not_built("constraints of a whole stream", span, "write CHECK behind its column")
     if not isinstance(definition, exp.ColumnDef | exp.Identifier):
-        raise not_built(f"this part of a stream: {shown(definition)}", span)
+        raise not_built(f"this part of a declaration: {shown(definition)}", span)
     if definition.args.get("kind") is None:
         raise UserError(
             Diagnostic(
@@ -80,88 +144,18 @@ def _column(definition: exp.Expr, places: Places) -> Column:
     name_span = places.of(definition.this)
     if any(value for key, value in definition.args.items() if key not in _COLUMN_TAKES):
         raise not_built(f"this definition of column `{definition.name}`", span)
-    column_type = _type(definition.args["kind"], name_span, places)
-    check, nullable = Interval(), True
+    column_type = type_of(definition.args["kind"], name_span, places)
+    reader = CheckReader(definition.name, column_type, places)
+    check, nullable = ANY, True
     for constraint in definition.args.get("constraints") or ():
-        match constraint.kind:
+        match getattr(constraint, "kind", constraint):
             case exp.NotNullColumnConstraint() as null:
                 nullable = bool(null.args.get("allow_null"))
             case exp.CheckColumnConstraint() as said if not said.args.get("enforced"):
-                check = check.meet(_check(said.this, definition.name, places))
+                check = check.meet(reader.read(said.this))
             case other:
-                raise not_built(f"the constraint {shown(other)}", places.of(other, name_span))
-    if check.meet(column_type.range).empty:
-        raise UserError(Diagnostic("MP106", f"no {column_type} value passes this CHECK", span))
-    return Column(definition.name, column_type, nullable, check, name_span)
-
-
-def _type(kind: exp.Expr, name: Span, places: Places) -> IntegerType:
-    """The type, by the word that the user wrote: what INT8 is depends on whom one asks."""
-    token = places.after(name)
-    word, span = (kind.sql(), name) if token is None else (token.text, places.between(token, token))
-    meant = kind.sql().upper()
-    if _SPELLINGS.get(word.upper()) == meant:
-        return INTEGER_TYPES[meant]
-    if meant.partition("(")[0] in _LATER or word.upper() in _SPELLINGS:
-        raise not_built(f"columns of type {meant}", span)
-    raise UserError(
-        Diagnostic(
-            "MP105",
-            f"unknown type `{word}`",
-            span,
-            helps=did_you_mean(word, [*_SPELLINGS, *_LATER]),
-        )
-    )
-
-
-def _check(tree: exp.Expr, column: str, places: Places) -> Interval:
-    """The interval that a CHECK allows: BETWEEN, comparisons with constants, and AND of those."""
-    span = places.of(tree)
-    match tree:
-        case exp.Paren():
-            return _check(tree.this, column, places)
-        case exp.And():
-            return _check(tree.left, column, places).meet(_check(tree.right, column, places))
-        case exp.Between() if not tree.args.get("symmetric"):
-            _own_column(tree.this, column, span)
-            return Interval(_constant(tree.args["low"], span), _constant(tree.args["high"], span))
-    compared = comparison_of(tree)
-    if compared is None:
-        raise not_built(
-            f"the CHECK {shown(tree)}", span, f"write `CHECK ({column} BETWEEN low AND high)`"
-        )
-    op, left, right = compared
-    if isinstance(right, exp.Column):
-        op, left, right = op.flipped, right, left
-    _own_column(left, column, span)
-    limit = _constant(right, span)
-    match op:
-        case Operator.LT:
-            return Interval(None, limit - 1)
-        case Operator.LE:
-            return Interval(None, limit)
-        case Operator.EQ:
-            return Interval(limit, limit)
-        case Operator.GE:
-            return Interval(limit, None)
-        case Operator.GT:
-            return Interval(limit + 1, None)
-
-
-def _own_column(tree: exp.Expr, column: str, span: Span) -> None:
-    if not isinstance(tree, exp.Column) or tree.name.lower() != column.lower() or tree.table:
-        raise UserError(
-            Diagnostic(
-                "MP106",
-                f"the CHECK of column `{column}` has to be about `{column}`",
-                span,
-                helps=(f"write `CHECK ({column} BETWEEN low AND high)`",),
-            )
-        )
-
-
-def _constant(tree: exp.Expr, span: Span) -> int:
-    value = integer_of(tree)
-    if value is None:
-        raise UserError(Diagnostic("MP105", f"an integer is needed here, not {shown(tree)}", span))
-    return value
+                raise not_built(f"the constraint `{other.sql()}`", places.of(other, name_span))
+    column = Column(definition.name, column_type, nullable, check, name_span)
+    if no_value_passes(column):
+        raise passes_nothing(column, span)
+    return column

@@ -1,78 +1,66 @@
-"""The SQL that millpond reads, as a dialect of sqlglot.
+"""The dialects that millpond reads: its own, `cql`, and those of queries written for others.
 
-It adds `CREATE STREAM` and `CREATE QUERY`; everything else is sqlglot's own grammar, and what of
-it millpond does not take is refused by the binder, by name.
+Each is sqlglot's dialect of that name with millpond's grammar mixed into its parser, so that
+streams and windows can be written in all of them.  Flink has no dialect there; its SQL is the
+standard's with names in backticks.
 """
 
 from __future__ import annotations
 
-import re
-from typing import Any, ClassVar, Never
+from functools import cache
+from typing import ClassVar
 
-from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
-from sqlglot.errors import ParseError
-from sqlglot.parser import Parser as BaseParser
-from sqlglot.tokenizer_core import Token, TokenType
+from sqlglot.tokens import Tokenizer
 
-_EXPECTED = re.compile(r"Expect(?:ed|ing) ([A-Z]+|[^\w\s]+)(?: |$)")
-"""What of sqlglot's own messages a user can read: a word or a sign that is missing."""
+from millpond.diagnostic import Diagnostic, UserError, did_you_mean
+from millpond.language.grammar_declarations import PondParser
 
-
-class UnparsedError(ParseError):
-    """The parser stopped at `token`, None at the end; `expected` says what it waited for."""
-
-    def __init__(self, token: Token | None, expected: str | None) -> None:
-        super().__init__(f"expected {expected}", [{}])
-        self.token = token
-        self.expected = expected
+CQL = "cql"
+STREAMING = ("flink", "risingwave", "materialize")
+"""Dialects in which a table with a connector is a stream."""
+DIALECTS = (
+    CQL, "bigquery", "clickhouse", "databricks", "doris", "duckdb", "flink", "hive",
+    "materialize", "mysql", "oracle", "postgres", "presto", "redshift", "risingwave", "snowflake",
+    "spark", "starrocks", "trino",
+)  # fmt: skip
+"""The names of all dialects."""
 
 
 class Millpond(Dialect):
     """CQL and DDL for streams."""
 
-    class Parser(BaseParser):
-        STATEMENT_PARSERS: ClassVar[Any] = {
-            **BaseParser.STATEMENT_PARSERS,
-            TokenType.CREATE: lambda self: self._parse_create_in_pond(),
-        }
-
-        def raise_error(self, message: str, token: Token | None = None) -> Never:
-            found = _EXPECTED.match(message)
-            raise UnparsedError(
-                token or self._curr or None, f"`{found.group(1)}`" if found else None
-            )
-
-        def _expect(self, what: str) -> Never:
-            raise UnparsedError(self._curr or None, what)
-
-        def _parse_create_in_pond(self) -> exp.Expr:
-            if self._match_text_seq("STREAM"):
-                return self._parse_create_stream()
-            if self._match_text_seq("QUERY") or self._match_text_seq("MATERIALIZED", "VIEW"):
-                return self._parse_create_query()
-            return self._parse_create()
-
-        def _parse_create_stream(self) -> exp.Expr:
-            if not self._curr:
-                self._expect("the name of the stream")
-            table = self._parse_table_parts(schema=True)
-            schema = self._parse_schema(this=table)
-            if not isinstance(schema, exp.Schema):
-                self._expect("the columns of the stream in parentheses")
-            return self.expression(exp.Create(this=schema, kind="STREAM"))
-
-        def _parse_create_query(self) -> exp.Expr:
-            name = self._parse_id_var(any_token=False)
-            if name is None:
-                self._expect("the name of the query")
-            if not self._match_text_seq("AS"):
-                self._expect("`AS`")
-            if not self._match_set(QUERY_STARTS, advance=False):
-                self._expect("a SELECT")
-            query = self._parse_statement()
-            return self.expression(exp.Create(this=name, kind="QUERY", expression=query))
+    class Parser(PondParser):
+        FOREIGN: ClassVar[bool] = False
 
 
-QUERY_STARTS = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN)
-"""What a query can start with."""
+class PondFlink(Dialect):
+    """Flink's SQL."""
+
+    class Tokenizer(Tokenizer):
+        IDENTIFIERS: ClassVar[list[str | tuple[str, str]]] = ["`"]
+
+    class Parser(PondParser):
+        pass
+
+
+@cache
+def dialect_named(name: str) -> Dialect:
+    """The dialect of that name; upper and lower case are the same.
+
+    >>> type(dialect_named("cql")).__name__
+    'Millpond'
+    """
+    folded = name.lower()
+    if folded not in DIALECTS:
+        raise UserError(
+            Diagnostic("MP403", f"unknown dialect `{name}`", helps=did_you_mean(folded, DIALECTS))
+        )
+    if folded == CQL:
+        return Millpond()
+    if folded == "flink":
+        return PondFlink()
+    base = Dialect.get_or_raise(folded)
+    parser = type("Parser", (PondParser, type(base.parser())), {})
+    made: Dialect = type(f"Pond{type(base).__name__}", (type(base),), {"Parser": parser})()
+    return made

@@ -11,12 +11,14 @@ from sqlglot import exp
 from millpond.diagnostic import Collector, Diagnostic, Source, UserError
 from millpond.language.bind import bind_select
 from millpond.language.declare import declare_stream
+from millpond.language.dialect import CQL
 from millpond.language.statements import Statement, Unread, statements
+from millpond.language.tree import Declaration
 from millpond.plan import Query, Script
 from millpond.schema import Catalog
 
 
-def read_file(path: str) -> Script:
+def read_file(path: str, dialect: str = CQL) -> Script:
     """Reads a file; `-` is standard input."""
     name = "<stdin>" if path == "-" else path
     try:
@@ -41,11 +43,11 @@ def read_file(path: str) -> Script:
                 helps=("give the path of a .sql file, or - for standard input",),
             )
         ) from None
-    return read_script(text, name)
+    return read_script(text, name, dialect)
 
 
-def read_script(text: str, name: str = "<text>") -> Script:
-    """Reads a text of declarations and queries.
+def read_script(text: str, name: str = "<text>", dialect: str = CQL) -> Script:
+    """Reads a text of declarations and queries; `dialect` is one of `dialect.DIALECTS`.
 
     >>> script = read_script("CREATE STREAM s (a INT); SELECT a FROM s WHERE a > 10")
     >>> script.queries[0].name, script.catalog.names
@@ -56,11 +58,11 @@ def read_script(text: str, name: str = "<text>") -> Script:
     catalog = Catalog()
     asked: list[Statement] = []
     all_declared = True
-    for each in statements(source):
+    for each in statements(source, dialect):
         try:
             if isinstance(each, Unread):
                 raise each.error
-            if each.declares:
+            if isinstance(each.tree, Declaration):
                 catalog.add(declare_stream(each.tree, each.places))
             else:
                 asked.append(each)

@@ -1,7 +1,7 @@
 """Where the parts of a statement stand in its text.
 
-sqlglot keeps the places of names and constants only.  The span of anything else is the hull of
-those inside it, brackets closed.
+The parser notes the places of names, constants, functions and all that has brackets or a word of
+its own.  The span of anything else is the hull of those inside it, brackets closed.
 """
 
 from __future__ import annotations
@@ -10,17 +10,30 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 from sqlglot import exp
-from sqlglot.tokenizer_core import Token
+from sqlglot.tokenizer_core import Token, TokenType
 
 from millpond.diagnostic import Source, Span
 
-_CLOSERS = {"(": ")", "[": "]", "{": "}"}
+OPENERS = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
+CLOSERS = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
+
+
+def hull(tree: exp.Expr) -> tuple[int, int] | None:
+    """The first and the last character of what is inside a tree; None if no place is known."""
+    starts, ends = [], []
+    for node in tree.walk():
+        if "start" in node.meta:
+            starts.append(int(node.meta["start"]))
+            ends.append(int(node.meta["end"]))
+    return (min(starts), max(ends)) if starts else None
 
 
 class Places:
-    """The tokens of one statement, and the spans of what is parsed from them."""
+    """The tokens of one statement, the spans of what is parsed from them, and the dialect that
+    they are written in."""
 
-    def __init__(self, source: Source, tokens: Sequence[Token]) -> None:
+    def __init__(self, source: Source, tokens: Sequence[Token], dialect: str = "cql") -> None:
+        self.dialect = dialect
         self._source = source
         self._tokens = tokens
         self._starts = [each.start for each in tokens]
@@ -30,38 +43,48 @@ class Places:
         """From the one token to the other, both included."""
         return Span(self._source, first.start, last.end + 1)
 
+    def characters(self, start: int, end: int) -> Span:
+        """From one character to another, both included."""
+        return Span(self._source, start, end + 1)
+
     def of(self, tree: exp.Expr, default: Span | None = None) -> Span:
-        """The span of `tree`; `default` where it has no name or constant of its own."""
-        starts, ends = [], []
-        for node in tree.walk():
-            if "start" in node.meta:
-                starts.append(node.meta["start"])
-                ends.append(node.meta["end"])
-        if not starts:
+        """The span of `tree`; `default` where nothing in it has a place."""
+        found = hull(tree)
+        if found is None:
             return default or self.whole
-        first = bisect_left(self._starts, min(starts))
-        last = bisect_left(self._starts, max(ends) + 1) - 1
+        first = bisect_left(self._starts, found[0])
+        last = bisect_left(self._starts, found[1] + 1) - 1
         return self.closed(first, last)
 
-    def after(self, span: Span) -> Token | None:
-        """The token behind a span."""
-        place = bisect_left(self._starts, span.end)
-        return self._tokens[place] if place < len(self._tokens) else None
+    def head(self, tree: exp.Expr) -> Span:
+        """The first word of `tree`: the name of a function, a keyword."""
+        found = hull(tree)
+        if found is None:
+            return self.whole
+        token = self._tokens[bisect_left(self._starts, found[0])]
+        return self.between(token, token)
+
+    def place(self, token: Token) -> int:
+        """Which token of the statement this is."""
+        return bisect_left(self._starts, token.start)
 
     def closed(self, first: int, last: int) -> Span:
         """From the one token to the other, by place, widened until brackets are in pairs."""
         missing = opened = 0
         for token in self._tokens[first : last + 1]:
-            if token.text in _CLOSERS:
+            if token.token_type in OPENERS:
                 opened += 1
-            elif token.text in _CLOSERS.values():
+            elif token.token_type in CLOSERS:
                 missing, opened = (missing, opened - 1) if opened else (missing + 1, 0)
         while opened and last + 1 < len(self._tokens):
             last += 1
-            text = self._tokens[last].text
-            opened += (text in _CLOSERS) - (text in _CLOSERS.values())
+            opened += self._depth(last)
         while missing and first > 0:
             first -= 1
-            text = self._tokens[first].text
-            missing += (text in _CLOSERS.values()) - (text in _CLOSERS)
+            missing -= self._depth(first)
         return self.between(self._tokens[first], self._tokens[last])
+
+    def _depth(self, place: int) -> int:
+        """1 for a bracket that opens, -1 for one that closes."""
+        kind = self._tokens[place].token_type
+        return (kind in OPENERS) - (kind in CLOSERS)

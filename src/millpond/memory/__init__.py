@@ -1,9 +1,10 @@
 """How much memory a query can ever need: verdicts, their reasons, and the shape of the synopsis."""
 
 from millpond.memory.decide import verdict_of
+from millpond.memory.normal_form import normal_form
 from millpond.memory.repair import repairs
 from millpond.memory.shape import Combination, Function, Part, Shape, Side, StreamShape, shape_of
-from millpond.memory.spj import Attribute, SpjQuery, normal_form
+from millpond.memory.spj import Attribute, SpjQuery
 from millpond.memory.verdict import (
     DEFAULT_BUDGET,
     Bits,

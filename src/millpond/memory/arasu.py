@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
 from millpond.diagnostic import Span
+from millpond.memory.condition import In
 from millpond.memory.lto import Closure, classes, joins, lto_queries, max_ref, min_ref
 from millpond.memory.spj import Attribute, SpjQuery
-from millpond.memory.spj import attribute as attribute_of
-from millpond.plan import ColumnRef
 
 
 @dataclass(frozen=True)
@@ -25,6 +24,8 @@ class Violation:
     condition: str
     attributes: tuple[Attribute, ...]
     span: Span | None
+    exact: bool = True
+    """Whether failing it means that there is no bound."""
 
 
 def theorem(query: SpjQuery) -> str:
@@ -48,7 +49,7 @@ def violates_by_enumeration(query: SpjQuery) -> bool:
     """Whether some derived LTO query fails its theorem: Theorem 5.3 to the letter, exponential."""
     if trivial(query):
         return False
-    for derived in lto_queries(query.predicate, query.constants):
+    for derived in lto_queries(query.predicate, query.constants, offsets=query.offsets):
         if any(not derived.bounded(each) for each in query.projected):
             return True
         if any(not derived.bounded(each) for pair in _equal_pairs(derived) for each in pair):
@@ -59,17 +60,26 @@ def violates_by_enumeration(query: SpjQuery) -> bool:
 
 
 def _projected(query: SpjQuery) -> Iterator[Violation]:
-    """C1: every attribute in the project list is bounded."""
+    """C1: every attribute in the project list is bounded.
+
+    What a column of the answer is computed from, and what a link compares, has to be known as well;
+    there C1 is sufficient only.
+    """
     seen = set()
-    for each in query.projection:
-        value = each.value
-        if (
-            isinstance(value, Attribute)
-            and value not in seen
-            and not query.predicate.bounded(value)
-        ):
-            seen.add(value)
-            yield Violation("C1", (value,), each.span)
+    for item in query.projection:
+        for value in item.attributes:
+            if value in query.shown and value not in seen and not query.predicate.bounded(value):
+                seen.add(value)
+                yield Violation("C1", (value,), item.span, exact=not item.made_of)
+    for link in query.links:
+        for value in link.columns:
+            if (
+                value in query.projected
+                and value not in seen
+                and not query.predicate.bounded(value)
+            ):
+                seen.add(value)
+                yield Violation("C1", (value,), link.span, exact=False)
 
 
 def _equalities(query: SpjQuery) -> Iterator[Violation]:
@@ -89,6 +99,11 @@ def _equal_pairs(predicate: Closure) -> Iterator[tuple[Attribute, Attribute]]:
 def _inequalities(query: SpjQuery) -> Iterator[Violation]:
     """C3, by step 4: only attributes of one or two nonredundant joins are looked at together."""
     extremes = tuple(sorted({*query.constants[:1], *query.constants[-1:]}))
+
+    def constants(each: Attribute) -> Sequence[int]:
+        """Between two constants there are finitely many integers, but not numbers."""
+        return query.constants if query.values[each].dense else extremes
+
     found = list(joins(query.predicate))
     seen: set[frozenset[Attribute]] = set()
     reported: set[tuple[Attribute, ...]] = set()
@@ -101,7 +116,7 @@ def _inequalities(query: SpjQuery) -> Iterator[Violation]:
         if any(set(each) <= together for each in reported):
             continue
         small = query.predicate.restrict(ordered)
-        for derived in lto_queries(small, extremes):
+        for derived in lto_queries(small, constants, offsets=query.offsets):
             guilty = _violates_c3(derived, query.distinct)
             if guilty:
                 named = tuple(each for each in ordered if not query.predicate.bounded(each))
@@ -123,16 +138,10 @@ def _violates_c3(derived: Closure, distinct: bool) -> tuple[Attribute, ...]:
 
 def _span_of(query: SpjQuery, attributes: Sequence[Attribute]) -> Span | None:
     """The first comparison across streams of two of the attributes, else one that names one."""
-    best: Span | None = None
-    for comparison in query.comparisons:
-        sides = [comparison.left, comparison.right]
-        named = [
-            side
-            for side in sides
-            if isinstance(side, ColumnRef) and attribute_of(side) in attributes
-        ]
-        if len(named) == 2 and named[0].alias != named[1].alias:
-            return comparison.span
-        if named and best is None:
-            best = comparison.span
-    return best
+    for pair in query.pairs:
+        if pair.left.alias != pair.right.alias and set(pair.columns) <= set(attributes):
+            return pair.span
+    for each in query.conditions:
+        if set(each.columns) & set(attributes):
+            return each.spans[0] if isinstance(each, In) else getattr(each, "span", None)
+    return None

@@ -5,10 +5,26 @@ The number is read off the shape of the synopsis that will run, so that it bound
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from millpond.diagnostic import Span
+from millpond.memory.aggregate import Grouped, aggregate_parts, failures
+from millpond.memory.aggregate_certificate import certificate_of
 from millpond.memory.arasu import Violation, theorem, trivial, violations
+from millpond.memory.certificate import Certificate, bytes_of, entries
+from millpond.memory.core import core
+from millpond.memory.family import proved
+from millpond.memory.flatten import NotFlatError
+from millpond.memory.normal_form import Piece, normal_forms
 from millpond.memory.reachable import reachable
-from millpond.memory.shape import Function, Part, Shape, Side, answer_keys, shape_of
-from millpond.memory.spj import Attribute, SpjQuery, normal_form
+from millpond.memory.shape import (
+    Shape,
+    ShapeNotFoundError,
+    answer_keys,
+    shape_of,
+)
+from millpond.memory.spj import Attribute, SpjQuery
 from millpond.memory.verdict import (
     DEFAULT_BUDGET,
     Bits,
@@ -19,9 +35,6 @@ from millpond.memory.verdict import (
     Verdict,
 )
 from millpond.plan import Query
-
-DENSE_SLOTS = DEFAULT_BUDGET
-"""Up to this many slots a bucket's place says its key; above, each bucket holds its key as well."""
 
 
 def verdict_of(query: Query, *, budget: int = DEFAULT_BUDGET) -> Verdict:
@@ -34,44 +47,141 @@ def verdict_of(query: Query, *, budget: int = DEFAULT_BUDGET) -> Verdict:
     >>> print(verdict.memory, verdict.units)
     constant 18
     """
-    spj = normal_form(query)
-    if spj is None:
-        return _outside(
-            query,
-            None,
-            "the query is no select-project-join query",
-            SideUnits(MemoryClass.OUTSIDE, None),
-        )
-    answer = _answer(spj)
-    failed = violations(spj)
-    if failed and spj.distinct and spj.self_join:
-        return _outside(
-            query,
-            spj,
-            "a stream is joined with itself under DISTINCT, where failing conditions do not prove "
-            "that no bound exists",
-            answer,
-        )
-    if failed:
-        return _linear(query, spj, failed, answer)
-    return _bounded(query, spj, answer, budget)
+    try:
+        grouped = aggregate_parts(query)
+        if grouped is not None:
+            parts = [_aggregated(each) for each in grouped]
+        else:
+            parts = [_joined(each) for each in normal_forms(query)]
+        return _together(query, parts, budget)
+    except NotFlatError as error:
+        return _outside(query, error.what, error.span, _UNKNOWN)
+    except ShapeNotFoundError:
+        why = "every condition for a bound holds, but no synopsis was found that keeps it"
+        return _outside(query, why, query.span, _UNKNOWN)
 
 
-def _bounded(query: Query, spj: SpjQuery, answer: SideUnits, budget: int) -> Verdict:
-    shape = shape_of(spj)
-    state = tuple(_entries(shape))
+@dataclass(frozen=True)
+class _Part:
+    """What is known of one part of a query."""
+
+    failed: tuple[Reason, ...]
+    doubt: str | None
+    """Why failing conditions do not mean that there is no bound."""
+    answer: SideUnits
+    holds: Reason
+    """Why it is bounded, if it is."""
+    nothing: bool
+    """Whether nothing ever has to be remembered."""
+    certificate: Callable[[], Certificate]
+    shape: Callable[[], Shape] | None = None
+    """The shape of a synopsis that is a program, too."""
+
+
+_COMPUTED = "what is computed from a column may take few values where the column takes many"
+_NOT_ALONE = "other parts of the query may make up for it"
+_UNKNOWN = SideUnits(MemoryClass.OUTSIDE, None)
+
+
+def _joined(piece: Piece) -> _Part:
+    """A part without aggregates: Theorems 5.6 and 5.10."""
+    spj = core(piece.query)
+    kept = dict(spj.streams)
+    folded = tuple(alias for alias, _ in piece.query.streams if alias not in kept)
+    failed, doubt = _proof(spj, violations(spj), piece.alone)
+
+    def certificate() -> Certificate:
+        shape = shape_of(spj)
+        return Certificate(tuple(entries(shape)), bytes_of(shape))
+
+    rule = theorem(spj)
+    return _Part(
+        tuple(_against(spj, each, f"{rule} {each.condition}") for each in failed),
+        doubt,
+        _answer(spj),
+        _bounded_by(spj, folded),
+        trivial(spj),
+        certificate,
+        (lambda: shape_of(spj)) if spj.plain else None,
+    )
+
+
+def _aggregated(grouped: Grouped) -> _Part:
+    """A part with aggregates: Theorems 8.5 and 8.6."""
+    spj = grouped.query
+    rule = "arasu 8.5" if len(spj.streams) == 1 else "arasu 8.6"
+    failed, doubt = _proof(spj, failures(grouped), grouped.alone)
+    if failed and doubt is None and grouped.hidden is not None:
+        doubt = f"{grouped.hidden} may hide it"
+    rows = _answer(replace(spj, distinct=True))
+    units = None if rows.units is None else rows.units // max(1, len(grouped.groups))
+    answer = SideUnits(rows.memory, None if units is None else units * grouped.width)
+    why = "every grouping column is bounded, and what the aggregates ask for can be kept"
+    return _Part(
+        tuple(_against(spj, each, f"{rule} {_PLACES[each.condition]}") for each in failed),
+        doubt,
+        answer,
+        Reason(rule, "MP203", why, span=spj.span),
+        False,
+        lambda: certificate_of(grouped),
+    )
+
+
+def _proof(
+    spj: SpjQuery, failed: list[Violation], alone: bool
+) -> tuple[list[Violation], str | None]:
+    """The failing conditions that mean that there is no bound; else all, and what is in doubt."""
+    if not failed:
+        return [], None
+    if spj.distinct and spj.self_join:
+        found = proved(spj, failed)
+        if not found:
+            return failed, "a stream is joined with itself, and no input was found that proves it"
+        failed = found
+    for each in (*spj.filters, *spj.links):
+        said = f"`{each.span.text}`" if each.span else "another condition"
+        return failed, f"{said} may bound it"
+    for condition in spj.conditions:
+        computed = [each for each in condition.columns if each.derived is not None]
+        if computed:
+            return failed, f"`{computed[0]}` is computed, and its values may be tied to others"
+    exact = [
+        each for each in failed if each.exact and all(x.derived is None for x in each.attributes)
+    ]
+    if not exact:
+        return failed, _COMPUTED
+    return exact, None if alone else _NOT_ALONE
+
+
+def _together(query: Query, parts: Sequence[_Part], budget: int) -> Verdict:
+    """The verdict on a query that is the sum of its parts."""
+    answer = _sum([each.answer for each in parts])
+    growing = [each for each in parts if each.failed and each.doubt is None]
+    if growing:
+        return _linear(query, growing, answer)
+    for each in parts:
+        if each.failed:
+            first = each.failed[0]
+            why = f"{first.text}; that proves nothing, because {each.doubt}"
+            return _outside(query, why, first.span, answer, first.attributes)
+    return _bounded(query, parts, answer, budget)
+
+
+def _sum(sides: Sequence[SideUnits]) -> SideUnits:
+    """Of several parts: the worst class, and what they hold together."""
+    worst = max((each.memory for each in sides), key=list(MemoryClass).index)
+    units = [each.units for each in sides]
+    known = [each for each in units if each is not None]
+    return SideUnits(worst, sum(known) if len(known) == len(units) else None)
+
+
+def _bounded(query: Query, parts: Sequence[_Part], answer: SideUnits, budget: int) -> Verdict:
+    found = [each.certificate() for each in parts]
+    state = tuple(entry for each in found for entry in each.state)
     units = sum(each.units for each in state)
-    counts = any(each.kind == "counts" for each in state)
-    memory = MemoryClass.NONE if trivial(spj) else MemoryClass.CONSTANT
-    if trivial(spj):
-        why = (
-            "no row can satisfy the condition, so the answer stays empty"
-            if not spj.satisfiable
-            else "one stream with duplicates kept: each row is looked at once and let go"
-        )
-        reasons = [Reason("arasu figure 2, step 1", "MP202", why, span=spj.span)]
-    else:
-        reasons = [Reason(theorem(spj), "MP201", _holds(spj), span=spj.span)]
+    counts = any(_counts(each) for each in state)
+    reasons = list(dict.fromkeys(each.holds for each in parts))
+    memory = MemoryClass.NONE if all(each.nothing for each in parts) else MemoryClass.CONSTANT
     if units > budget:
         memory = MemoryClass.IMPRACTICAL
         reasons.append(
@@ -79,9 +189,10 @@ def _bounded(query: Query, spj: SpjQuery, answer: SideUnits, budget: int) -> Ver
                 "budget",
                 "MP221",
                 f"{units} units are more than the budget of {budget}",
-                span=spj.span,
+                span=query.span,
             )
         )
+    shape = parts[0].shape if len(parts) == 1 else None
     return Verdict(
         query.name,
         memory,
@@ -91,23 +202,31 @@ def _bounded(query: Query, spj: SpjQuery, answer: SideUnits, budget: int) -> Ver
         _buffer(query),
         tuple(reasons),
         state=state,
-        state_bytes=_bytes(shape),
-        shape=shape,
+        state_bytes=sum(each.size for each in found),
+        shape=None if shape is None else shape(),
     )
 
 
-def _linear(query: Query, spj: SpjQuery, failed: list[Violation], answer: SideUnits) -> Verdict:
-    named = list(dict.fromkeys(each for violation in failed for each in violation.attributes))
-    reasons = tuple(
-        Reason(
-            f"{theorem(spj)} {violation.condition}",
-            _CODES[violation.condition],
-            _fails(spj, violation),
-            tuple(str(each) for each in violation.attributes),
-            violation.span or spj.span,
+def _counts(entry: StateEntry) -> bool:
+    """Whether an entry holds numbers whose digits grow with the input."""
+    growing = any(each.startswith(("count", "sum")) for each in entry.keeps)
+    return entry.kind == "counts" or (entry.kind in ("aggregates", "answer") and growing)
+
+
+def _bounded_by(spj: SpjQuery, folded: tuple[str, ...]) -> Reason:
+    if trivial(spj):
+        why = (
+            "no row can satisfy the condition, so the answer stays empty"
+            if not spj.satisfiable
+            else "one stream with duplicates kept: each row is looked at once and let go"
         )
-        for violation in failed
-    )
+        return Reason("arasu figure 2, step 1", "MP202", why, span=spj.span)
+    return Reason(theorem(spj), "MP201", _folded(folded) + _holds(spj), span=spj.span)
+
+
+def _linear(query: Query, parts: Sequence[_Part], answer: SideUnits) -> Verdict:
+    reasons = tuple(dict.fromkeys(reason for each in parts for reason in each.failed))
+    named = dict.fromkeys(each for reason in reasons for each in reason.attributes)
     return Verdict(
         query.name,
         MemoryClass.LINEAR,
@@ -116,18 +235,40 @@ def _linear(query: Query, spj: SpjQuery, failed: list[Violation], answer: SideUn
         answer,
         _buffer(query),
         reasons,
-        growth="distinct " + ", ".join(str(each) for each in named),
+        growth="distinct " + ", ".join(named),
     )
 
 
-def _outside(query: Query, spj: SpjQuery | None, why: str, answer: SideUnits) -> Verdict:
-    reason = Reason("none", "MP220", why, span=query.span if spj is None else spj.span)
+def _against(spj: SpjQuery, violation: Violation, rule: str) -> Reason:
+    """A failing condition as a reason."""
+    code = _CODES[violation.condition]
+    if violation.condition == "C1" and rule.startswith("arasu 8"):
+        code = "MP214"
+    return Reason(
+        rule,
+        code,
+        _fails(spj, violation, code),
+        tuple(str(each) for each in violation.attributes),
+        violation.span or spj.span,
+    )
+
+
+def _outside(
+    query: Query,
+    why: str,
+    span: Span | None,
+    answer: SideUnits,
+    attributes: Sequence[str] = (),
+) -> Verdict:
+    reason = Reason("arasu 3.2", "MP220", why, tuple(attributes), span or query.span)
     return Verdict(
         query.name, MemoryClass.OUTSIDE, None, Bits.LINEAR, answer, _buffer(query), (reason,)
     )
 
 
-_CODES = {"C1": "MP211", "C2": "MP212", "C3": "MP213"}
+_CODES = {"C1": "MP211", "C2": "MP212", "C3": "MP213", "holistic": "MP215", "best": "MP216"}
+_PLACES = {"C1": "C1", "C2": "C1", "C3": "C1", "holistic": "C2", "best": "C3"}
+"""The conditions of Theorem 8.6: C1 is the whole criterion, asked of the characteristic query."""
 
 
 def _holds(spj: SpjQuery) -> str:
@@ -143,12 +284,29 @@ def _holds(spj: SpjQuery) -> str:
     return f"duplicates {kept}: " + ", ".join(conditions)
 
 
-def _fails(spj: SpjQuery, violation: Violation) -> str:
+def _folded(aliases: tuple[str, ...]) -> str:
+    """Which inputs are not kept, because others of their stream do for them (section 8.1)."""
+    if not aliases:
+        return ""
+    names = ", ".join(f"`{each}`" for each in aliases)
+    need = "needs" if len(aliases) == 1 else "need"
+    return f"{names} {need} nothing kept: other inputs from the same stream do instead; "
+
+
+def _fails(spj: SpjQuery, violation: Violation, code: str) -> str:
     names = ", ".join(f"`{each}`" for each in violation.attributes)
     match violation.condition:
         case "C1":
             only = violation.attributes[0]
-            return f"{names} is projected and {_missing(spj, only)}"
+            done = "grouped by" if code == "MP214" else "projected"
+            return f"{names} is {done} and {_missing(spj, only)}"
+        case "holistic":
+            missing = _missing(spj, violation.attributes[0])
+            return f"all values of {names} have to be known, and {missing}"
+        case "best":
+            return (
+                f"{names}: rows that are best in one are not in the other, and any may join later"
+            )
         case "C2":
             return f"{names} are joined by equality and have no bound"
         case _:
@@ -162,117 +320,18 @@ def _fails(spj: SpjQuery, violation: Violation) -> str:
 
 def _missing(spj: SpjQuery, attribute: Attribute) -> str:
     interval = spj.predicate.interval(attribute)
+    if None not in (interval.low, interval.high):
+        return "takes any value in a range"
     if interval.low is not None:
         return "has no upper bound"
     return "has no lower bound" if interval.high is not None else "has no bound"
-
-
-# Certificates -----------------------------------------------------------------------------------
-
-
-def _entries(shape: Shape) -> list[StateEntry]:
-    entries = [
-        _synopsis_entry(shape, stream.alias, part)
-        for stream in shape.streams
-        for part in stream.parts
-    ]
-    if shape.emitted is not None:
-        keeps = tuple(_keeps(key, qualified=True) for key in shape.emitted)
-        per = 1 + (0 if dense(shape.emitted) else len(shape.emitted))
-        entries.append(
-            StateEntry(
-                "emitted rows",
-                keeps or ("whether the row is out",),
-                "emitted",
-                shape.emitted_rows * per,
-                "emitted: "
-                + _product(
-                    shape.emitted,
-                    shape.emitted_rows,
-                    "1 row" if per == 1 else "(its key + 1 row)",
-                    qualified=True,
-                ),
-            )
-        )
-    return entries
-
-
-def _synopsis_entry(shape: Shape, alias: str, part: Part) -> StateEntry:
-    keeps = [_keeps(key) for key in part.keys]
-    if part.bests:
-        kind = "extremes"
-        nouns = [f"{_extreme(best)} of {best.name}" for best in part.bests]
-        keeps += nouns
-    else:
-        kind, noun = ("flags", "flag") if shape.query.distinct else ("counts", "count")
-        keeps = keeps or [noun]
-        nouns = [noun]
-    values = " + ".join(f"1 {noun}" for noun in nouns)
-    per = (0 if dense(part.keys) else len(part.keys)) + len(nouns)
-    what = values if per == 1 else f"({values})" if dense(part.keys) else f"(its key + {values})"
-    return StateEntry(
-        alias,
-        tuple(keeps),
-        kind,
-        part.buckets * per,
-        f"{alias}: {_product(part.keys, part.buckets, what)}",
-    )
-
-
-def _extreme(best: Function) -> str:
-    return "minimum" if best.side is Side.LOW else "maximum"
-
-
-def _product(
-    keys: tuple[Function, ...], buckets: int, noun: str, *, qualified: bool = False
-) -> str:
-    names = [_name(key, qualified=qualified) for key in keys]
-    slots = 1
-    for key in keys:
-        slots *= key.size
-    if not keys:
-        return noun
-    if slots == buckets:
-        factors = [f"{key.size} values of {name}" for key, name in zip(keys, names, strict=True)]
-        return " x ".join([*factors, noun])
-    return f"{buckets} combinations of ({', '.join(names)}) x {noun}"
-
-
-def _name(key: Function, *, qualified: bool) -> str:
-    return str(key.terms[0][0]) if qualified else key.name
-
-
-def _keeps(key: Function, *, qualified: bool = False) -> str:
-    return f"{_name(key, qualified=qualified)} in {key.clamp}" + (
-        " or NULL" if key.null_slot else ""
-    )
-
-
-def dense(keys: tuple[Function, ...]) -> bool:
-    """Whether the buckets of these keys are told by their place."""
-    slots = 1
-    for key in keys:
-        slots *= key.size
-    return slots <= DENSE_SLOTS
-
-
-def _bytes(shape: Shape) -> int:
-    """Bytes of the state as it is checkpointed: 64 bits for each key and each value."""
-    total = sum(
-        part.buckets * 8 * (len(part.keys) + max(1, len(part.bests)))
-        for each in shape.streams
-        for part in each.parts
-    )
-    if shape.emitted is not None:
-        total += shape.emitted_rows * 8 * max(1, len(shape.emitted))
-    return total
 
 
 def _answer(spj: SpjQuery) -> SideUnits:
     """The materialised answer: the distinct rows that can be in it, with a count where kept."""
     if not spj.satisfiable:
         return SideUnits(MemoryClass.NONE, 0)
-    if any(not spj.predicate.bounded(each) for each in spj.projected):
+    if any(not spj.predicate.bounded(each) for each in spj.shown):
         return SideUnits(MemoryClass.LINEAR, None)
     rows = reachable(answer_keys(spj), spj.predicate)
     width = len(spj.projection) + (0 if spj.distinct else 1)
@@ -280,5 +339,13 @@ def _answer(spj: SpjQuery) -> SideUnits:
 
 
 def _buffer(query: Query) -> SideUnits:
-    """The open instant: one row, since every row of an untimed stream is an instant of its own."""
-    return SideUnits(MemoryClass.CONSTANT, max(len(each.columns) for each in query.streams))
+    """The open instant and the rows that wait: one row where every row is an instant of its own,
+    else the rows of as many instants as the delay covers."""
+    if query.time_type is None:
+        return SideUnits(MemoryClass.CONSTANT, max(len(each.columns) for each in query.streams))
+    units = 0
+    for each in query.streams:
+        if each.rows_per_instant is None:
+            return SideUnits(MemoryClass.WINDOW, None)
+        units += each.rows_per_instant * (query.delay + 1) * len(each.columns)
+    return SideUnits(MemoryClass.CONSTANT, units)

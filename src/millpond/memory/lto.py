@@ -7,7 +7,7 @@ difference bound, because its `=` part alone would look unbounded where it is no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from millpond.memory.spj import Attribute
 from millpond.order import ZERO, Bound, DifferenceBounds
@@ -15,10 +15,28 @@ from millpond.order import ZERO, Bound, DifferenceBounds
 Closure = DifferenceBounds[Attribute]
 
 
-def lto_queries(predicate: Closure, constants: Sequence[int]) -> Iterator[Closure]:
-    """P+ of every LTO query derived from a query with this P+."""
-    choices = [*_against_constants(predicate.elements, constants), *_within(predicate.elements)]
+Join = tuple[Attribute, Attribute, int]
+"""`x - y <= c` between columns of two inputs."""
+Constants = Callable[[Attribute], Sequence[int]]
+"""The constants that the values of a column are told apart by."""
+
+
+def lto_queries(
+    predicate: Closure, constants: Sequence[int] | Constants, *, offsets: bool = False
+) -> Iterator[Closure]:
+    """P+ of every LTO query derived from a query with this P+; `offsets` says whether there are
+    comparisons such as `x < z + 5`, for which the order of a stream's columns is not enough."""
+    asked = list(joins(predicate)) if offsets else []
+    told = constants if callable(constants) else _same(constants)
+    choices = [
+        *_against_constants(predicate.elements, told),
+        *_within(predicate.elements, asked),
+    ]
     yield from _refine(predicate, choices)
+
+
+def _same(constants: Sequence[int]) -> Constants:
+    return lambda _: constants
 
 
 def _refine(
@@ -34,10 +52,10 @@ def _refine(
 
 
 def _against_constants(
-    attributes: Iterable[Attribute], constants: Sequence[int]
+    attributes: Iterable[Attribute], constants: Constants
 ) -> Iterator[tuple[list[Bound[Attribute]], ...]]:
     for x in attributes:
-        for k in constants:
+        for k in constants(x):
             yield (
                 [(x, ZERO, k - 1)],
                 [(x, ZERO, k), (ZERO, x, -k)],
@@ -45,19 +63,38 @@ def _against_constants(
             )
 
 
-def _within(attributes: Sequence[Attribute]) -> Iterator[tuple[list[Bound[Attribute]], ...]]:
+def _within(
+    attributes: Sequence[Attribute], asked: Sequence[Join]
+) -> Iterator[tuple[list[Bound[Attribute]], ...]]:
     for place, x in enumerate(attributes):
         for y in attributes[place + 1 :]:
             if x.alias == y.alias:
-                yield order_choices(x, y)
+                for at in differences(asked, x, y):
+                    yield order_choices(x, y, at)
 
 
-def order_choices(x: Attribute, y: Attribute) -> tuple[list[Bound[Attribute]], ...]:
-    """`x < y`, `x = y`, `x > y`."""
-    return ([(x, y, -1)], [(x, y, 0), (y, x, 0)], [(y, x, -1)])
+def order_choices(x: Attribute, y: Attribute, at: int = 0) -> tuple[list[Bound[Attribute]], ...]:
+    """`x - y < at`, `x - y = at`, `x - y > at`."""
+    return ([(x, y, at - 1)], [(x, y, at), (y, x, -at)], [(y, x, -at - 1)])
 
 
-def joins(predicate: Closure) -> Iterator[tuple[Attribute, Attribute, int]]:
+def differences(asked: Iterable[Join], x: Attribute, y: Attribute) -> list[int]:
+    """Where `x - y` has to be told apart: at 0, and where joins of both with one column ask for it
+    (`x < z + 5` and `y < z`)."""
+    found = {0}
+    up: dict[Attribute, dict[Attribute, int]] = {x: {}, y: {}}
+    down: dict[Attribute, dict[Attribute, int]] = {x: {}, y: {}}
+    for one, other, c in asked:
+        if one in up:
+            up[one][other] = c
+        if other in down:
+            down[other][one] = c
+    found |= {c - up[y][z] for z, c in up[x].items() if z in up[y]}
+    found |= {down[y][z] - c for z, c in down[x].items() if z in down[y]}
+    return sorted(found)
+
+
+def joins(predicate: Closure) -> Iterator[Join]:
     """The nonredundant inequality joins `x - y <= c` of P+."""
     for x in predicate.elements:
         for y in predicate.elements:
@@ -73,16 +110,24 @@ def joins(predicate: Closure) -> Iterator[tuple[Attribute, Attribute, int]]:
 
 def max_ref(predicate: Closure, alias: str) -> list[Attribute]:
     """The unbounded attributes of a stream that stand on the larger side of a join."""
-    return _unbounded(predicate, {y for _, y, _ in joins(predicate) if y.alias == alias})
+    return _unbounded(predicate, ((y, x) for x, y, _ in joins(predicate) if y.alias == alias))
 
 
 def min_ref(predicate: Closure, alias: str) -> list[Attribute]:
     """The unbounded attributes of a stream that stand on the smaller side of a join."""
-    return _unbounded(predicate, {x for x, _, _ in joins(predicate) if x.alias == alias})
+    return _unbounded(predicate, ((x, y) for x, y, _ in joins(predicate) if x.alias == alias))
 
 
-def _unbounded(predicate: Closure, attributes: set[Attribute]) -> list[Attribute]:
-    return [each for each in sorted(attributes) if not predicate.bounded(each)]
+def _unbounded(predicate: Closure, sides: Iterable[tuple[Attribute, Attribute]]) -> list[Attribute]:
+    """A column that can lie anywhere is told apart by finitely many values of its partner into
+    finitely many classes only; a whole number cannot be without a bound there."""
+    found = {
+        each
+        for each, partner in sides
+        if not predicate.bounded(each)
+        and not (predicate.dense(each) and predicate.bounded(partner))
+    }
+    return sorted(found)
 
 
 def classes(predicate: Closure, attributes: Iterable[Attribute]) -> int:

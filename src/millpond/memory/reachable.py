@@ -24,7 +24,7 @@ _EXACT = 1 << 50
 def reachable(keys: Sequence[Function], predicate: Closure) -> int:
     """An upper bound of the buckets that rows reach; exact when every key is one column and the
     key space is small."""
-    plain = [key for key in keys if len(key.terms) == 1 and not key.null_slot]
+    plain = [key for key in keys if len(key.terms) == 1 and not key.null_slot and key.told is None]
     rest = 1
     for key in keys:
         if key not in plain:

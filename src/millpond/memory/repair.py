@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 
 from millpond.diagnostic import UserError
 from millpond.memory.decide import verdict_of
-from millpond.memory.spj import Attribute, SpjQuery, normal_form
+from millpond.memory.normal_form import normal_form
+from millpond.memory.spj import Attribute, SpjQuery
 from millpond.memory.verdict import Fix, MemoryClass, Verdict
 from millpond.plan import Query, Script
 

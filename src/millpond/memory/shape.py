@@ -20,11 +20,11 @@ another with the next: then the best value of each is kept (the paper's one or t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import product
 
-from millpond.memory.lto import Closure, joins, order_choices
+from millpond.memory.lto import Closure, Join, differences, joins, order_choices
 from millpond.memory.reachable import reachable
 from millpond.memory.spj import Attribute, SpjQuery
 from millpond.order import ZERO, Bound, DifferenceBounds
@@ -50,18 +50,22 @@ class Function:
     terms: tuple[tuple[Attribute, int], ...]
     clamp: Interval
     null_slot: bool = False
+    told: int | None = None
+    """How many values have to be told apart where they are not the integers of `clamp`."""
+    anywhere: bool = False
+    """Whether infinitely many have to be, in an interval or not."""
 
     @property
     def finite(self) -> bool:
-        return self.clamp.size is not None
+        return self.clamp.size is not None and not self.anywhere
 
     @property
     def size(self) -> int:
         """How many values it takes, NULL among them."""
         size = self.clamp.size
-        if size is None:
+        if size is None or self.anywhere:
             raise ValueError(f"{self} has no bound")
-        return size + self.null_slot
+        return (size if self.told is None else self.told) + self.null_slot
 
     @property
     def name(self) -> str:
@@ -72,10 +76,6 @@ class Function:
         if len(names) == 1:
             return names[0]
         return f"{'max' if self.side is Side.LOW else 'min'}({', '.join(names)})"
-
-
-Join = tuple[Attribute, Attribute, int]
-"""`x - y <= c` between columns of two inputs."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def shape_of(query: SpjQuery) -> Shape:
 
 def answer_keys(query: SpjQuery) -> tuple[Function, ...]:
     """The keys that tell the rows of the answer apart."""
-    return tuple(_exact_keys(query, query.predicate, query.projected))
+    return tuple(_exact_keys(query, query.predicate, query.shown))
 
 
 _Bounds = list[Bound[Attribute]]
@@ -359,8 +359,11 @@ def _widen(functions: dict[_Name, Function], function: Function) -> None:
     """Keeps one function for all combinations, over every value that one of them tells apart."""
     known = functions.get(_named(function))
     if known is not None:
-        function = Function(
-            function.side, function.terms, _cover(known.clamp, function.clamp), function.null_slot
+        function = replace(
+            function,
+            clamp=_cover(known.clamp, function.clamp),
+            told=None if function.told is None else function.told + (known.told or 0),
+            anywhere=function.anywhere or known.anywhere,
         )
     functions[_named(function)] = function
 
@@ -460,16 +463,38 @@ def _functions(
             continue
         asked.setdefault((side, partner), {})[mine] = offset
     merged: dict[_Name, list[int | None]] = {}
+    partners: dict[_Name, list[Attribute]] = {}
     for (side, partner), terms in asked.items():
         base = min(terms.values()) if side is Side.LOW else max(terms.values())
         normal = tuple(sorted((each, offset - base) for each, offset in terms.items()))
         limits = meeting.closure.interval(partner)
         limit = limits.low if side is Side.LOW else limits.high
         merged.setdefault((side, normal), []).append(None if limit is None else limit - base)
-    return [
-        Function(side, terms, _clamp(own, side, terms, limits))
-        for (side, terms), limits in merged.items()
-    ]
+        partners.setdefault((side, normal), []).append(partner)
+    found = []
+    for name, told_apart in merged.items():
+        function = Function(*name, _clamp(own, *name, told_apart))
+        found.append(_counted(function, own, meeting.closure, partners[name]))
+    return found
+
+
+def _counted(
+    function: Function, own: Closure, closure: Closure, partners: Sequence[Attribute]
+) -> Function:
+    """A function of columns that are not the integers, with what has to be told apart of it: the
+    places of its grid, or, of what can lie anywhere, the gaps between its partners' values."""
+    values = [own.values(each) for each, _ in function.terms]
+    if all(each.step == 1 and not each.dense for each in values):
+        return function
+    if any(each.dense for each in values):
+        sizes = [closure.values(each).size for each in partners]
+        known = [each for each in sizes if each is not None]
+        if len(known) < len(sizes):
+            return replace(function, anywhere=function.clamp.size != 1)
+        return replace(function, told=sum(known) + len(known))
+    size = function.clamp.size
+    step = min(each.step for each in values)
+    return function if size is None else replace(function, told=(size - 1) // step + 2)
 
 
 def _clamp(
@@ -524,8 +549,13 @@ def _exact_keys(
         ):
             continue
         seen.append(each)
+        values = predicate.values(each)
         yield Function(
-            Side.EXACT, ((each, 0),), predicate.interval(each), null_slot=query.nullable(each)
+            Side.EXACT,
+            ((each, 0),),
+            predicate.interval(each),
+            null_slot=query.nullable(each),
+            told=None if values.step == 1 and len(values.spans) == 1 else values.size,
         )
 
 
@@ -554,10 +584,12 @@ def _alternatives(
 ) -> Iterator[tuple[_Bounds, ...]]:
     """Ways to split rows: by the order of an input's columns, then by where a column lies among
     the constants."""
+    asked = list(joins(query.predicate)) if query.offsets else []
     for place, x in enumerate(attributes):
         for y in attributes[place + 1 :]:
             if x.alias == y.alias:
-                yield order_choices(x, y)
+                for at in differences(asked, x, y):
+                    yield order_choices(x, y, at)
     if query.constants:
         least, greatest = query.constants[0], query.constants[-1]
         for x in attributes:

@@ -4,50 +4,47 @@ a product of streams that satisfy a conjunction of comparisons.
 `predicate` is P with the declared domains added (section 9): a CHECK is a filter that every row
 passes, except that it lets NULL pass.  `feasible` adds what the types allow; no verdict rests on
 that, but a predicate that no value of the types satisfies is never true.
+
+Beside what order says there may be conditions that it says nothing of (LIKE, functions).  About one
+input they are filters, which cost nothing.  About several they are *links*: for a finite number of
+values of their columns they can be tried, so that their columns are kept as they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 from millpond.diagnostic import Span
-from millpond.order import ZERO, Bound, DifferenceBounds, Zero
-from millpond.plan import (
-    ColumnRef,
-    Comparison,
-    Cross,
-    Distinct,
-    Filter,
-    Literal,
-    Node,
-    Operator,
-    Project,
-    Query,
-    Scan,
-)
-from millpond.schema import Column, Stream
+from millpond.memory.attribute import Attribute, Linear, attribute, derived_column
+from millpond.memory.condition import Condition, Either, In, Opaque, Pair
+from millpond.memory.scale import Scale, scale_of
+from millpond.order import PLAIN, ZERO, Bound, DifferenceBounds, Values
+from millpond.plan import Operator
+from millpond.schema import Column, Interval, Stream, Value
 
-
-@dataclass(frozen=True, order=True)
-class Attribute:
-    """A column of one of the query's inputs."""
-
-    alias: str
-    column: str
-
-    def __str__(self) -> str:
-        return f"{self.alias}.{self.column}"
+__all__ = ["Attribute", "Projected", "SpjQuery", "attribute"]
 
 
 @dataclass(frozen=True)
 class Projected:
-    """A column of the answer: an attribute or a constant."""
+    """A column of the answer: an attribute or a constant, or something made of attributes."""
 
     name: str
-    value: Attribute | int | None
+    value: Attribute | Value
     span: Span | None
+    made_of: tuple[Attribute, ...] = ()
+    """The attributes that a column of the answer is computed from."""
+    as_it_is: bool = True
+    """Whether the column of the answer is the attribute itself, and not what tells it."""
+    sum: Linear | None = None
+    """The column as a sum of attributes, if it is one."""
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        return (self.value,) if isinstance(self.value, Attribute) else self.made_of
 
 
 @dataclass(frozen=True)
@@ -55,49 +52,135 @@ class SpjQuery:
     """A query in normal form."""
 
     streams: tuple[tuple[str, Stream], ...]
-    comparisons: tuple[Comparison, ...]
+    conditions: tuple[Condition, ...]
     projection: tuple[Projected, ...]
     distinct: bool
     span: Span
+    beside: tuple[Attribute, ...] = ()
+    """Attributes that matter without being shown: what aggregates are computed from."""
 
     @cached_property
     def columns(self) -> dict[Attribute, Column]:
         """A(Q), in the order of FROM and of declaration."""
-        return {
+        found = {
             Attribute(alias, column.name): column
             for alias, stream in self.streams
             for column in stream.columns
         }
+        for each in self.derived:
+            if each.derived is not None:
+                found[each] = derived_column(each.derived)
+        return found
+
+    @cached_property
+    def derived(self) -> tuple[Attribute, ...]:
+        """The attributes that are computed from others of their input."""
+        named = (
+            *(x for each in self.conditions for x in each.columns),
+            *(x for each in self.projection for x in each.attributes),
+            *self.beside,
+        )
+        return tuple(dict.fromkeys(each for each in named if each.derived is not None))
+
+    @cached_property
+    def limits(self) -> dict[Attribute, In]:
+        """What the text says of the values of one column."""
+        return {each.column: each for each in self.conditions if isinstance(each, In)}
+
+    @cached_property
+    def pairs(self) -> tuple[Pair, ...]:
+        """The comparisons of two columns."""
+        return tuple(each for each in self.conditions if isinstance(each, Pair))
+
+    @cached_property
+    def offsets(self) -> bool:
+        """Whether columns are compared at a distance."""
+        return any(each.offset for each in self.pairs)
+
+    @cached_property
+    def filters(self) -> tuple[Opaque, ...]:
+        """The conditions about one input that order says nothing of."""
+        return tuple(each for each in self._opaque if len(_aliases(each)) < 2)
+
+    @cached_property
+    def links(self) -> tuple[Opaque, ...]:
+        """Those about several inputs."""
+        return tuple(each for each in self._opaque if len(_aliases(each)) > 1)
+
+    @cached_property
+    def _opaque(self) -> tuple[Opaque, ...]:
+        return tuple(each for each in self.conditions if isinstance(each, Opaque))
 
     @cached_property
     def compared(self) -> frozenset[Attribute]:
         """The attributes that some comparison of the text names: a NULL there fails it."""
-        sides = (side for each in self.comparisons for side in (each.left, each.right))
-        return frozenset(attribute(side) for side in sides if isinstance(side, ColumnRef))
+        limited = {each.column for each in self.limits.values() if not each.null}
+        return frozenset(limited | {side for each in self.pairs for side in each.columns})
+
+    @cached_property
+    def void(self) -> frozenset[Attribute]:
+        """The attributes that have to be NULL."""
+        return frozenset(each.column for each in self.limits.values() if not each.ranges)
 
     @cached_property
     def relevant(self) -> tuple[Attribute, ...]:
-        """The attributes that the answer can depend on."""
-        used = self.compared | set(self.projected)
+        """The attributes that the answer can depend on, but those that are NULL."""
+        used = {*self.compared, *self.projected, *self.limits, *self.beside} - self.void
         return tuple(each for each in self.columns if each in used)
 
     @cached_property
+    def shown(self) -> tuple[Attribute, ...]:
+        """The attributes that columns of the answer are, or are made of."""
+        found = dict.fromkeys(x for each in self.projection for x in each.attributes)
+        return tuple(each for each in found if each not in self.void)
+
+    @cached_property
     def projected(self) -> tuple[Attribute, ...]:
-        return tuple(each.value for each in self.projection if isinstance(each.value, Attribute))
+        """The attributes whose values have to be known: those of the answer, and of links."""
+        linked = (x for each in self.links for x in each.columns if x not in self.void)
+        return tuple(dict.fromkeys((*self.shown, *linked)))
+
+    @cached_property
+    def scale(self) -> Scale:
+        columns = {each: self.columns[each] for each in self.relevant}
+        return scale_of(columns, self.limits, (each.offset for each in self.pairs))
+
+    @cached_property
+    def values(self) -> dict[Attribute, Values]:
+        """What each attribute can be when it is no NULL, taken alone."""
+        return {
+            each: self.scale.values(self.columns[each], self.limits.get(each))
+            for each in self.relevant
+        }
 
     @cached_property
     def predicate(self) -> DifferenceBounds[Attribute]:
         """P+, domains included."""
-        closure: DifferenceBounds[Attribute] = DifferenceBounds(self.relevant)
-        for comparison in self.comparisons:
-            closure = closure.with_bounds(_bounds(comparison))
-        return closure.with_bounds(
+        holes = {
+            each: values
+            for each, values in self.values.items()
+            if values.step != 1 or values.dense or len(values.spans) != 1
+        }
+        closure: DifferenceBounds[Attribute] = DifferenceBounds(self.relevant, holes)
+        closure = closure.with_bounds(
             bound
-            for each in self.relevant
-            for bound in _interval(
-                each, self.columns[each].domain.low, self.columns[each].domain.high
-            )
+            for each, values in self.values.items()
+            if each not in holes
+            for bound in _interval(each, values.hull)
         )
+        return closure.with_bounds(bound for each in self.pairs for bound in self._bounds(each))
+
+    def _bounds(self, pair: Pair) -> Iterable[Bound[Attribute]]:
+        limit = pair.offset * self.scale.unit
+        most, least = _floor(limit), _floor(-limit)
+        match pair.op:
+            case Operator.LT:
+                return [(pair.left, pair.right, most - (most == limit))]
+            case Operator.LE:
+                return [(pair.left, pair.right, most)]
+            case Operator.EQ:
+                return [(pair.left, pair.right, most), (pair.right, pair.left, least)]
+        raise ValueError(f"{pair.op} is no order atom")
 
     @cached_property
     def feasible(self) -> DifferenceBounds[Attribute]:
@@ -105,35 +188,49 @@ class SpjQuery:
         return self.with_types(self.predicate)
 
     def with_types(self, closure: DifferenceBounds[Attribute]) -> DifferenceBounds[Attribute]:
+        unit = self.scale.unit
         return closure.with_bounds(
             bound
             for each in self.relevant
-            for bound in _interval(
-                each, self.columns[each].values.low, self.columns[each].values.high
-            )
+            for bound in _interval(each, _times(self.columns[each].values, unit))
         )
 
     @cached_property
     def satisfiable(self) -> bool:
-        return self.feasible.satisfiable and not any(
-            isinstance(side, Literal) and side.value is None
-            for each in self.comparisons
-            for side in (each.left, each.right)
-        )
+        impossible = any(isinstance(each, Either) for each in self.conditions)
+        nulls = self.void & self.compared
+        missing = any(not self.columns[each].nullable for each in self.void)
+        return self.feasible.satisfiable and not (impossible or nulls or missing)
 
     @cached_property
     def constants(self) -> tuple[int, ...]:
         """C(Q), sorted: the constants of the text and the ends of the domains."""
         found = {
-            side.value
-            for each in self.comparisons
-            for side in (each.left, each.right)
-            if isinstance(side, Literal) and side.value is not None
+            _floor(self.scale.of(end))
+            for limit in self.limits.values()
+            for each in limit.ranges
+            for end in (each.low, each.high)
+            if end is not None
         }
-        for each in self.relevant:
-            domain = self.columns[each].domain
-            found |= {end for end in (domain.low, domain.high) if end is not None}
+        for values in self.values.values():
+            ends = (values.hull.low, values.hull.high) if values.spans else ()
+            found |= {end for end in ends if end is not None}
         return tuple(sorted(found))
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether there is nothing in it but comparisons of integers."""
+        return (
+            not self._opaque
+            and not self.derived
+            and not self.void
+            and not any(each.made_of or not each.as_it_is for each in self.projection)
+            and not any(each.null for each in self.limits.values())
+            and not any(isinstance(each.value, str | float | bool) for each in self.projection)
+            and all(values == PLAIN or _one_range(values) for values in self.values.values())
+            and all(self.columns[each].type.kind.value == "integer" for each in self.relevant)
+            and not any(stream.time for _, stream in self.streams)
+        )
 
     @property
     def self_join(self) -> bool:
@@ -142,74 +239,34 @@ class SpjQuery:
 
     def nullable(self, each: Attribute) -> bool:
         """Whether a NULL of this attribute can reach the answer."""
-        return self.columns[each].nullable and each not in self.compared
+        limit = self.limits.get(each)
+        allowed = limit is None or limit.null
+        return self.columns[each].nullable and each not in self.compared and allowed
 
     def of(self, alias: str) -> tuple[Attribute, ...]:
         """The relevant attributes of one input."""
         return tuple(each for each in self.relevant if each.alias == alias)
 
 
-def attribute(ref: ColumnRef) -> Attribute:
-    return Attribute(ref.alias, ref.name)
+def _aliases(condition: Opaque) -> set[str]:
+    return {each.alias for each in condition.columns}
 
 
-def normal_form(query: Query) -> SpjQuery | None:
-    """The normal form of a plan; None if it has none."""
-    node: Node = query.root
-    distinct = isinstance(node, Distinct)
-    if isinstance(node, Distinct):
-        node = node.input
-    if not isinstance(node, Project):
-        return None
-    items, node = node.items, node.input
-    comparisons: tuple[Comparison, ...] = ()
-    while isinstance(node, Filter):
-        comparisons, node = (*comparisons, *node.predicates), node.input
-    inputs = node.inputs if isinstance(node, Cross) else (node,)
-    streams = []
-    for each in inputs:
-        if not isinstance(each, Scan):
-            return None
-        streams.append((each.alias, each.stream))
-    projection = tuple(
-        Projected(
-            item.name,
-            attribute(item.expression)
-            if isinstance(item.expression, ColumnRef)
-            else item.expression.value,
-            item.expression.span,
-        )
-        for item in items
-    )
-    return SpjQuery(tuple(streams), comparisons, projection, distinct, query.span)
+def _one_range(values: Values) -> bool:
+    return values.step == 1 and not values.dense and len(values.spans) == 1
 
 
-def _bounds(comparison: Comparison) -> Iterable[Bound[Attribute]]:
-    """`left op right` as `x - y <= c`, constants taken to the right side."""
-    left, left_constant = _element(comparison.left)
-    right, right_constant = _element(comparison.right)
-    gap = right_constant - left_constant
-    match comparison.op:
-        case Operator.LT:
-            return [(left, right, gap - 1)]
-        case Operator.LE:
-            return [(left, right, gap)]
-        case Operator.EQ:
-            return [(left, right, gap), (right, left, -gap)]
-        case Operator.GE:
-            return [(right, left, -gap)]
-        case Operator.GT:
-            return [(right, left, -gap - 1)]
+def _floor(limit: Fraction) -> int:
+    return limit.numerator // limit.denominator
 
 
-def _element(side: ColumnRef | Literal) -> tuple[Attribute | Zero, int]:
-    if isinstance(side, ColumnRef):
-        return attribute(side), 0
-    return ZERO, side.value or 0
+def _times(interval: Interval, unit: int) -> Interval:
+    low, high = interval.low, interval.high
+    return Interval(None if low is None else low * unit, None if high is None else high * unit)
 
 
-def _interval(each: Attribute, low: int | None, high: int | None) -> Iterable[Bound[Attribute]]:
-    if low is not None:
-        yield ZERO, each, -low
-    if high is not None:
-        yield each, ZERO, high
+def _interval(each: Attribute, limits: Interval) -> Iterable[Bound[Attribute]]:
+    if limits.low is not None:
+        yield ZERO, each, -limits.low
+    if limits.high is not None:
+        yield each, ZERO, limits.high

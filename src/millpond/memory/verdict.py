@@ -21,14 +21,16 @@ class MemoryClass(StrEnum):
     NONE = "none"
     CONSTANT = "constant"
     IMPRACTICAL = "impractical"
+    WINDOW = "window"
+    DOMAIN = "domain"
     LINEAR = "linear"
     OUTSIDE = "outside"
 
     @property
     def bounded(self) -> bool | None:
-        if self is MemoryClass.OUTSIDE:
+        if self in (MemoryClass.OUTSIDE, MemoryClass.WINDOW):
             return None
-        return self is not MemoryClass.LINEAR
+        return self not in (MemoryClass.DOMAIN, MemoryClass.LINEAR)
 
 
 class Bits(StrEnum):

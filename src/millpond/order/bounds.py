@@ -5,13 +5,20 @@ comparison with a constant is a difference to the element `ZERO`.  Shortest path
 which is exact over the integers: every bound in it is attained by some solution, and a solution of
 the bounds between some elements extends to all of them.  So P+ (the atoms that P implies), the
 domain of a column, and the filters that one stream inherits from the others are all read off it.
+
+An element may be limited to some integers (`Values`): multiples of a step, or those of a list.
+Bounds are then rounded to differences that there are, and rounding goes on until nothing changes.
+That decides satisfiability, because what satisfies such atoms is closed under taking the least of
+two solutions column by column, and so is every set of values of one column.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from math import gcd
 from typing import Final, Generic, TypeVar
 
+from millpond.order.values import PLAIN, Values
 from millpond.schema import Interval
 
 
@@ -37,9 +44,9 @@ class DifferenceBounds(Generic[E]):
     (Interval(low=10, high=19), Interval(low=11, high=20))
     """
 
-    __slots__ = ("_elements", "_matrix", "_place", "satisfiable")
+    __slots__ = ("_elements", "_matrix", "_place", "_values", "satisfiable")
 
-    def __init__(self, elements: Iterable[E]) -> None:
+    def __init__(self, elements: Iterable[E], values: Mapping[E, Values] | None = None) -> None:
         self._elements: tuple[E, ...] = tuple(elements)
         self._place: dict[object, int] = {ZERO: 0}
         for place, element in enumerate(self._elements, 1):
@@ -51,6 +58,14 @@ class DifferenceBounds(Generic[E]):
         for place in range(size):
             self._matrix[place][place] = 0
         self.satisfiable = True
+        given = values or {}
+        plain = all(given.get(each, PLAIN) == PLAIN for each in self._elements)
+        self._values: tuple[Values, ...] | None = None
+        """Of each place; None where all elements are plain integers, and nothing is rounded."""
+        if not plain:
+            self._values = (_ZERO, *(given.get(each, PLAIN) for each in self._elements))
+            for place, each in enumerate(self._values[1:], 1):
+                self._start(place, each.hull)
 
     @property
     def elements(self) -> tuple[E, ...]:
@@ -89,10 +104,34 @@ class DifferenceBounds(Generic[E]):
         high, low = self._matrix[place][0], self._matrix[0][place]
         return Interval(None if low is None else -low, high)
 
+    def values(self, x: E) -> Values:
+        """The values that x can take between its bounds, and where what goes with it can, too."""
+        if self._values is None:
+            return PLAIN.within(self.interval(x))
+        place = self._place[x]
+        found = self._values[place].within(self.interval(x))
+        for other, values in enumerate(self._values):
+            if 0 != other != place and not values.anything and self._rigid(place, other):
+                shift = self._matrix[place][other] or 0
+                found = found.meet(values.moved(shift))
+        return found
+
+    def dense(self, x: E) -> bool:
+        """Whether x can lie anywhere between two numbers."""
+        return self._values is not None and self._values[self._place[x]].dense
+
     def bounded(self, x: E) -> bool:
-        """Definition 4.5: bounded on both sides."""
+        """Definition 4.5 by section 9: x takes finitely many values in solutions."""
         interval = self.interval(x)
-        return interval.low is not None and interval.high is not None
+        if interval.low is None or interval.high is None:
+            return False
+        if self._values is None or self.values(x).size is not None:
+            return True
+        place = self._place[x]
+        return any(
+            other != place and self._rigid(place, other) and self._finite(other)
+            for other in range(1, len(self._values))
+        )
 
     def implies(self, x: E | Zero, y: E | Zero, c: int) -> bool:
         """Whether `x - y <= c` holds in every solution."""
@@ -121,7 +160,9 @@ class DifferenceBounds(Generic[E]):
             return True
         for k, row in enumerate(self._matrix):
             first, second = self._matrix[i][k], row[j]
-            if k in (i, j) or first is None or second is None or first + second != direct:
+            if k in (i, j) or first is None or second is None:
+                continue
+            if first + second != direct and self._rounded(i, j, first + second) != direct:
                 continue
             if not self._rigid(i, k) and not self._rigid(k, j):
                 return True
@@ -133,6 +174,8 @@ class DifferenceBounds(Generic[E]):
         """Definition 4.2: the atoms of the closure over some of the elements only."""
         new: DifferenceBounds[E] = DifferenceBounds(elements)
         places = [0, *(self._place[each] for each in elements)]
+        if self._values is not None:
+            new._values = tuple(self._values[each] for each in places)
         new._matrix = [[self._matrix[i][j] for j in places] for i in places]
         new.satisfiable = self.satisfiable
         return new
@@ -145,16 +188,52 @@ class DifferenceBounds(Generic[E]):
 
     def _copy(self) -> DifferenceBounds[E]:
         new: DifferenceBounds[E] = DifferenceBounds.__new__(DifferenceBounds)
-        new._elements, new._place = self._elements, self._place
+        new._elements, new._place, new._values = self._elements, self._place, self._values
         new._matrix = [list(row) for row in self._matrix]
         new.satisfiable = self.satisfiable
         return new
+
+    def _finite(self, place: int) -> bool:
+        """Whether the values of a place are finitely many by themselves."""
+        assert self._values is not None
+        high, low = self._matrix[place][0], self._matrix[0][place]
+        if high is None or low is None:
+            return False
+        return self._values[place].within(Interval(-low, high)).size is not None
+
+    def _start(self, place: int, hull: Interval) -> None:
+        if hull.empty:
+            self.satisfiable = False
+        if hull.high is not None:
+            self._tighten(place, 0, hull.high)
+        if hull.low is not None:
+            self._tighten(0, place, -hull.low)
+
+    def _rounded(self, i: int, j: int, c: int) -> int | None:
+        """The greatest difference up to c that i and j can have; None if there is none."""
+        if self._values is None:
+            return c
+        one, other = self._values[i], self._values[j]
+        if j == 0:
+            return one.floor(c)
+        if i == 0:
+            least = other.ceiling(-c)
+            return None if least is None else -least
+        if one.dense or other.dense:
+            return c
+        step = gcd(one.step, other.step)
+        return c - c % step
 
     def _tighten(self, i: int, j: int, c: int) -> None:
         """Adds one edge to a closed matrix, in time quadratic in its size."""
         if i == j:
             self.satisfiable = self.satisfiable and c >= 0
             return
+        rounded = self._rounded(i, j, c)
+        if rounded is None:
+            self.satisfiable = False
+            return
+        c = rounded
         matrix = self._matrix
         present = matrix[i][j]
         if present is not None and present <= c:
@@ -165,6 +244,7 @@ class DifferenceBounds(Generic[E]):
             return
         into = [(a, row[i]) for a, row in enumerate(matrix)]
         out = list(enumerate(matrix[j]))
+        again: list[tuple[int, int, int]] = []
         for a, first in into:
             if first is None:
                 continue
@@ -175,6 +255,16 @@ class DifferenceBounds(Generic[E]):
                 length, known = first + c + second, row[b]
                 if known is None or length < known:
                     row[b] = length
+                    if self._values is not None and a != b:
+                        again.append((a, b, length))
+        for a, b, length in again:
+            shorter = self._rounded(a, b, length)
+            if shorter is None:
+                self.satisfiable = False
+            if not self.satisfiable:
+                return
+            if shorter is not None and shorter < length:
+                self._tighten(a, b, shorter)
 
     def atoms(self) -> Iterator[Bound[E]]:
         """Every `x - y <= c` of the closure."""
@@ -183,3 +273,6 @@ class DifferenceBounds(Generic[E]):
             for j, c in enumerate(row):
                 if i != j and c is not None:
                     yield names[i], names[j], c
+
+
+_ZERO = Values.points([0])

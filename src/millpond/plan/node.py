@@ -1,17 +1,24 @@
-"""Nodes of the plan: scan, cross, filter, project, distinct.
+"""Nodes of the plan: a weighted relational algebra over streams, windows and tables.
 
 Every node's value at an instant is a bag of rows over its `fields`, a function of the current
-contents of the streams below it (Golab, Definition 3.1).
+contents of the streams and tables below it (Golab, Definition 3.1).  `Changes` and `Results` are
+stream-valued: at each instant they give rows for that instant, which a `Window` above them makes a
+bag of again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
 
 from millpond.diagnostic import Span
-from millpond.plan.expression import ColumnRef, Comparison, Literal
-from millpond.schema import IntegerType, Stream
+from millpond.plan.expression import Expression, columns_of
+from millpond.plan.window import WindowFunction, WindowSpec
+from millpond.schema import BOOLEAN, NULL, Kind, Stream, Type
+
+_NO_SPAN: Any = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -20,17 +27,46 @@ class Field:
 
     alias: str | None
     name: str
-    type: IntegerType | None
+    type: Type
     nullable: bool
+
+
+class _Unary:
+    """What nodes with one input share."""
+
+    input: Node
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.input,)
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return self.input.fields
+
+
+class _Binary:
+    """What nodes with a left and a right input share."""
+
+    left: Node
+    right: Node
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return self.left, self.right
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return self.left.fields
 
 
 @dataclass(frozen=True)
 class Scan:
-    """The bag of rows of a stream that have arrived so far."""
+    """The rows of a stream that have arrived so far, or what a table holds now."""
 
     stream: Stream
     alias: str
-    span: Span | None = None
+    span: Span | None = _NO_SPAN
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -44,18 +80,70 @@ class Scan:
 
 
 @dataclass(frozen=True)
+class Alias(_Unary):
+    """The rows of a subquery under a name of their own."""
+
+    input: Node
+    alias: str
+    span: Span | None = _NO_SPAN
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return tuple(
+            Field(self.alias, each.name, each.type, each.nullable) for each in self.input.fields
+        )
+
+
+@dataclass(frozen=True)
+class Window(_Unary):
+    """Of a stream, the rows that are in the window now."""
+
+    input: Node
+    spec: WindowSpec
+    span: Span | None = _NO_SPAN
+
+    def __post_init__(self) -> None:
+        if not stream_valued(self.input):
+            raise ValueError("a window needs a stream")
+        for name in self.spec.partition:
+            if all(each.name != name for each in self.input.fields):
+                raise ValueError(f"{name} is no column of the window's stream")
+
+
+@dataclass(frozen=True)
+class Assign(_Unary):
+    """TUMBLE, HOP or SESSION: rows with the windows that they are in."""
+
+    input: Scan
+    function: WindowFunction
+    span: Span | None = _NO_SPAN
+
+    def __post_init__(self) -> None:
+        if self.input.stream.time is None:
+            raise ValueError("windows are assigned by a time column")
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        time = self.input.stream.time_type
+        assert time is not None
+        ends = (Field(self.input.alias, name, time, False) for name in WINDOW_COLUMNS)
+        return (*self.input.fields, *ends)
+
+
+WINDOW_COLUMNS = ("window_start", "window_end")
+
+
+@dataclass(frozen=True)
 class Cross:
     """The product of two or more inputs."""
 
     inputs: tuple[Node, ...]
-    span: Span | None = None
+    span: Span | None = _NO_SPAN
 
     def __post_init__(self) -> None:
         if len(self.inputs) < 2:
             raise ValueError("a product needs two inputs")
-        aliases = [scan.alias.lower() for each in self.inputs for scan in scans(each)]
-        if len(set(aliases)) != len(aliases):
-            raise ValueError(f"aliases are not distinct: {aliases}")
+        _apart(self.inputs)
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -63,97 +151,330 @@ class Cross:
 
 
 @dataclass(frozen=True)
-class Filter:
+class Filter(_Unary):
     """The rows for which every predicate is true."""
 
     input: Node
-    predicates: tuple[Comparison, ...]
-    span: Span | None = None
+    predicates: tuple[Expression, ...]
+    span: Span | None = _NO_SPAN
 
     def __post_init__(self) -> None:
-        for predicate in self.predicates:
-            for side in (predicate.left, predicate.right):
-                _resolve(self.input, side)
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.input,)
-
-    @property
-    def fields(self) -> tuple[Field, ...]:
-        return self.input.fields
+        _conditions(self.predicates, self.input.fields)
 
 
 @dataclass(frozen=True)
 class Item:
     """A column of a projection and the name that it comes out under."""
 
-    expression: ColumnRef | Literal
+    expression: Expression
     name: str
 
 
 @dataclass(frozen=True)
-class Project:
+class Project(_Unary):
     """Each row reduced to the items, duplicates kept."""
 
     input: Node
     items: tuple[Item, ...]
-    span: Span | None = None
+    span: Span | None = _NO_SPAN
 
     def __post_init__(self) -> None:
         if not self.items:
             raise ValueError("a projection needs an item")
-        names = [each.name for each in self.items]
-        if len(set(names)) != len(names):
-            raise ValueError(f"output names are not distinct: {names}")
+        _distinct_names(self.items)
         for item in self.items:
-            _resolve(self.input, item.expression)
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.input,)
+            _resolve(item.expression, self.input.fields)
 
     @property
     def fields(self) -> tuple[Field, ...]:
         return tuple(
             Field(None, item.name, item.expression.type, item.expression.nullable)
-            if isinstance(item.expression, ColumnRef)
-            else Field(None, item.name, None, item.expression.value is None)
             for item in self.items
         )
 
 
-@dataclass(frozen=True)
-class Distinct:
-    """Each row once."""
+class Side(StrEnum):
+    """Whose rows an outer join keeps when nothing matches."""
 
-    input: Node
-    span: Span | None = None
+    LEFT = "LEFT"
+    RIGHT = "RIGHT"
+    FULL = "FULL"
+
+
+@dataclass(frozen=True)
+class Join:
+    """An outer join."""
+
+    left: Node
+    right: Node
+    side: Side
+    predicates: tuple[Expression, ...]
+    span: Span | None = _NO_SPAN
+
+    def __post_init__(self) -> None:
+        _apart(self.inputs)
+        _conditions(self.predicates, (*self.left.fields, *self.right.fields))
 
     @property
     def inputs(self) -> tuple[Node, ...]:
-        return (self.input,)
+        return self.left, self.right
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        return self.input.fields
+        left = _nullable(self.left.fields) if self.side is not Side.LEFT else self.left.fields
+        right = _nullable(self.right.fields) if self.side is not Side.RIGHT else self.right.fields
+        return (*left, *right)
 
 
-Node = Scan | Cross | Filter | Project | Distinct
+@dataclass(frozen=True)
+class SemiJoin(_Binary):
+    """The rows of the left for which some row of the right meets every predicate; with `anti`,
+    those for which none does.  `x NOT IN (...)` is anti with the predicate `(x = y) IS NOT FALSE`.
+    """
+
+    left: Node
+    right: Node
+    predicates: tuple[Expression, ...]
+    anti: bool
+    span: Span | None = _NO_SPAN
+
+    def __post_init__(self) -> None:
+        _apart(self.inputs)
+        _conditions(self.predicates, (*self.left.fields, *self.right.fields))
+
+
+@dataclass(frozen=True)
+class Union:
+    """The bags of two or more inputs added up; names are those of the first."""
+
+    inputs: tuple[Node, ...]
+    span: Span | None = _NO_SPAN
+
+    def __post_init__(self) -> None:
+        if len(self.inputs) < 2:
+            raise ValueError("a union needs two inputs")
+        _alike(self.inputs)
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return tuple(
+            Field(
+                None,
+                column[0].name,
+                column[0].type,
+                any(each.nullable for each in column),
+            )
+            for column in zip(*(each.fields for each in self.inputs), strict=True)
+        )
+
+
+@dataclass(frozen=True)
+class Difference(_Binary):
+    """EXCEPT ALL: each row as often as the left has it more than the right."""
+
+    left: Node
+    right: Node
+    span: Span | None = _NO_SPAN
+
+    def __post_init__(self) -> None:
+        _alike(self.inputs)
+
+
+@dataclass(frozen=True)
+class Intersect(_Binary):
+    """INTERSECT ALL: each row as often as both have it."""
+
+    left: Node
+    right: Node
+    span: Span | None = _NO_SPAN
+
+    def __post_init__(self) -> None:
+        _alike(self.inputs)
+
+
+@dataclass(frozen=True)
+class Distinct(_Unary):
+    """Each row once."""
+
+    input: Node
+    span: Span | None = _NO_SPAN
+
+
+@dataclass(frozen=True)
+class AggregateCall:
+    """An aggregate function of `functions.py` over the rows of a group; COUNT(*) has no
+    argument."""
+
+    function: str
+    argument: Expression | None
+    distinct: bool
+    name: str
+    type: Type
+    filter: Expression | None = None
+    span: Span | None = _NO_SPAN
+
+    @property
+    def nullable(self) -> bool:
+        return self.function != "COUNT"
+
+    def __str__(self) -> str:
+        inner = "*" if self.argument is None else str(self.argument)
+        said = f"{self.function}({'DISTINCT ' if self.distinct else ''}{inner})"
+        return said if self.filter is None else f"{said} FILTER (WHERE {self.filter})"
+
+
+@dataclass(frozen=True)
+class Aggregate(_Unary):
+    """One row for each group; without groups one row always, also over nothing."""
+
+    input: Node
+    groups: tuple[Item, ...]
+    calls: tuple[AggregateCall, ...]
+    span: Span | None = _NO_SPAN
+
+    def __post_init__(self) -> None:
+        _distinct_names((*self.groups, *self.calls))
+        for item in self.groups:
+            _resolve(item.expression, self.input.fields)
+        for call in self.calls:
+            for each in (call.argument, call.filter):
+                if each is not None:
+                    _resolve(each, self.input.fields)
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return (
+            *(
+                Field(None, each.name, each.expression.type, each.expression.nullable)
+                for each in self.groups
+            ),
+            *(Field(None, each.name, each.type, each.nullable) for each in self.calls),
+        )
+
+
+class Change(StrEnum):
+    """What a relation-to-stream operator says at an instant (Golab, 2.1.3)."""
+
+    ISTREAM = "ISTREAM"
+    """What the answer has more than at the instant before."""
+    DSTREAM = "DSTREAM"
+    """What it has less."""
+    RSTREAM = "RSTREAM"
+    """All of it."""
+
+
+@dataclass(frozen=True)
+class Changes(_Unary):
+    """A stream of the changes of its input; with `restore`, short-lived results that come and go
+    between two refreshes of a sliding query are in it too (Golab, 3.3.4)."""
+
+    input: Node
+    change: Change
+    restore: bool = False
+    span: Span | None = _NO_SPAN
+
+    def __post_init__(self) -> None:
+        if stream_valued(self.input):
+            raise ValueError(f"{self.change} needs a relation")
+
+
+@dataclass(frozen=True)
+class Results(_Unary):
+    """The stream of every result that its input ever gives, each when it is given: what internal
+    windows add up to, and what WSTREAM puts a window on (Golab, 3.3.2 and 3.3.3).
+
+    A result is given when the last of the rows that it is made of comes in, or when an answer has
+    it more than before.
+    """
+
+    input: Node
+    span: Span | None = _NO_SPAN
+
+
+Node = (
+    Scan
+    | Alias
+    | Window
+    | Assign
+    | Cross
+    | Filter
+    | Project
+    | Join
+    | SemiJoin
+    | Union
+    | Difference
+    | Intersect
+    | Distinct
+    | Aggregate
+    | Changes
+    | Results
+)
+
+
+def stream_valued(node: Node) -> bool:
+    """Whether a node gives rows at instants, rather than having a value at each."""
+    match node:
+        case Scan():
+            return node.stream.is_stream
+        case Alias():
+            return stream_valued(node.input)
+        case Changes() | Results():
+            return True
+    return False
+
+
+def nodes(node: Node) -> Iterator[Node]:
+    """A node and all below it, each before its inputs, from left to right."""
+    yield node
+    for each in node.inputs:
+        yield from nodes(each)
 
 
 def scans(node: Node) -> Iterator[Scan]:
     """The scans below a node, in the order of FROM."""
-    if isinstance(node, Scan):
-        yield node
-    for each in node.inputs:
-        yield from scans(each)
+    return (each for each in nodes(node) if isinstance(each, Scan))
 
 
-def _resolve(node: Node, expression: ColumnRef | Literal) -> None:
-    if isinstance(expression, Literal):
-        return
-    if not any(
-        each.alias == expression.alias and each.name == expression.name for each in node.fields
-    ):
-        raise ValueError(f"{expression} is no column of the input")
+def aliases(node: Node) -> Iterator[str]:
+    """The names that rows of a node are known by."""
+    yield from dict.fromkeys(each.alias for each in node.fields if each.alias is not None)
+
+
+def _apart(inputs: Iterable[Node]) -> None:
+    found = [alias.lower() for each in inputs for alias in aliases(each)]
+    if len(set(found)) != len(found):
+        raise ValueError(f"aliases are not distinct: {found}")
+
+
+def _alike(inputs: Iterable[Node]) -> None:
+    widths = {len(each.fields) for each in inputs}
+    if len(widths) != 1:
+        raise ValueError(f"inputs of {sorted(widths)} columns")
+    for column in zip(*(each.fields for each in inputs), strict=True):
+        kinds = {each.type.kind for each in column} - {Kind.NULL}
+        if len(kinds) > 1:
+            raise ValueError(f"column {column[0].name} is of kinds {sorted(kinds)}")
+
+
+def _distinct_names(items: Iterable[Item | AggregateCall]) -> None:
+    names = [each.name for each in items]
+    if len(set(names)) != len(names):
+        raise ValueError(f"output names are not distinct: {names}")
+
+
+def _conditions(predicates: Iterable[Expression], fields: tuple[Field, ...]) -> None:
+    for each in predicates:
+        if each.type not in (BOOLEAN, NULL):
+            raise ValueError(f"{each} is no condition")
+        _resolve(each, fields)
+
+
+def _resolve(expression: Expression, fields: tuple[Field, ...]) -> None:
+    there = {(each.alias, each.name) for each in fields}
+    for each in columns_of(expression):
+        if (each.alias, each.name) not in there:
+            raise ValueError(f"{each} is no column of the input")
+
+
+def _nullable(fields: tuple[Field, ...]) -> tuple[Field, ...]:
+    return tuple(Field(each.alias, each.name, each.type, True) for each in fields)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from unicodedata import combining, east_asian_width
 
 
@@ -23,3 +24,14 @@ def cells(text: str) -> int:
     return sum(
         0 if combining(each) else 2 if east_asian_width(each) in "WF" else 1 for each in text
     )
+
+
+def filled(words: Iterable[str], room: int) -> list[str]:
+    """Lines of as many words as the room allows; a longer word has a line of its own."""
+    lines: list[str] = []
+    for word in words:
+        if lines and cells(lines[-1]) + 1 + cells(word) <= room:
+            lines[-1] += " " + word
+        else:
+            lines.append(word)
+    return lines

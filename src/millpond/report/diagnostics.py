@@ -71,6 +71,7 @@ def diagnostic_dict(diagnostic: Diagnostic) -> dict[str, Any]:
         "file": file,
         "line": line,
         "column": column,
+        "text": None if diagnostic.span is None else diagnostic.span.text,
         "notes": list(diagnostic.notes),
         "helps": list(diagnostic.helps),
     }

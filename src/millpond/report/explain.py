@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from millpond.memory import Verdict
-from millpond.plan import Query, plan_dict, tree_lines
+from millpond.plan import (
+    HANGING,
+    Node,
+    Query,
+    column_texts,
+    label,
+    monotonic,
+    plan_dict,
+    tree_lines,
+)
 from millpond.program import (
     EmittedSet,
     Keep,
@@ -28,17 +38,23 @@ from millpond.program.expression import (
     NotNull,
     Number,
 )
+from millpond.report.cells import cells, filled, printable
 from millpond.report.style import PLAIN, Style
 from millpond.report.verdict_json import verdict_dict
 from millpond.report.verdict_text import render_verdict
+
+_WIDTH = 90
+"""What a line of the tree may take where its words allow it."""
 
 
 def explain_lines(
     query: Query, verdict: Verdict, program: Program | None, style: Style = PLAIN
 ) -> list[str]:
     """The plan, the verdict and the program, for reading."""
-    lines = [style.bold("plan") + "  (every edge only adds rows: MON)"]
-    lines += ["  " + each for each in tree_lines(query.root)]
+    pattern = "  (every edge only adds rows: MON)" if monotonic(query.root) else ""
+    lines = [style.bold("plan") + pattern]
+    tree = tree_lines(query.root, lambda node, room: _described(node, room, style), _WIDTH)
+    lines += ["  " + each for each in tree]
     lines += [style.bold("verdict")]
     lines += ["  " + each for each in render_verdict(verdict, style, why=True).splitlines()]
     if program is not None:
@@ -48,6 +64,27 @@ def explain_lines(
         for operator in program.operators:
             lines += ["  " + each for each in _operator(operator)]
     return lines
+
+
+def _described(node: Node, room: int, style: Style) -> list[str]:
+    """What a node does, and the columns that it makes: behind it, or below where that is long."""
+    said = printable(label(node))
+    columns = _listed([printable(each) for each in column_texts(node)])
+    behind = "".join(f" {each}" for each in columns)
+    if columns and cells(f"{said} {behind}") <= room:
+        return [said + style.dim(f" {behind}")]
+    lines = [said] if cells(said) <= room else filled(said.split(), room - HANGING)
+    return [*lines, *(style.dim(each) for each in filled(columns, room - HANGING))]
+
+
+def _listed(texts: Sequence[str]) -> list[str]:
+    """The parts of `(a, b, c)`, each of which stays on one line."""
+    if not texts:
+        return []
+    found = [f"{each}," for each in texts]
+    found[0] = f"({found[0]}"
+    found[-1] = f"{found[-1][:-1]})"
+    return found
 
 
 def _operator(operator: Operator) -> list[str]:

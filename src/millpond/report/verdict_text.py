@@ -14,6 +14,8 @@ _COLOURS = {
     MemoryClass.NONE: "green",
     MemoryClass.CONSTANT: "green",
     MemoryClass.IMPRACTICAL: "yellow",
+    MemoryClass.WINDOW: "yellow",
+    MemoryClass.DOMAIN: "yellow",
     MemoryClass.LINEAR: "red",
     MemoryClass.OUTSIDE: "yellow",
 }
@@ -58,6 +60,7 @@ def _summary(verdict: Verdict) -> str:
             return f"no bound: it grows with {verdict.growth}"
         case MemoryClass.OUTSIDE:
             return "whether a bound exists is not decided"
+    return f"grows with {verdict.growth}"
 
 
 def _indented(text: str) -> str:

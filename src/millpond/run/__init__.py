@@ -2,24 +2,29 @@
 
 from millpond.run.arrivals import Arrivals
 from millpond.run.clock import ArrivalClock
-from millpond.run.definition import DefinitionRun, evaluate
+from millpond.run.definition import DefinitionRun, Refresh
 from millpond.run.engine import LocalRun, Lowering
-from millpond.run.ingest import Event, Reject, TaggedReader
-from millpond.run.session import ByDefinition, Compiled, Emit, Running, Session
+from millpond.run.event import Event, Op, Reject
+from millpond.run.feed import merged
+from millpond.run.ingest import TaggedReader
+from millpond.run.output import Printer, Teller, tagged_line
+from millpond.run.session import Emit, Session
 
 __all__ = [
     "ArrivalClock",
     "Arrivals",
-    "ByDefinition",
-    "Compiled",
     "DefinitionRun",
     "Emit",
     "Event",
     "LocalRun",
     "Lowering",
+    "Op",
+    "Printer",
+    "Refresh",
     "Reject",
-    "Running",
     "Session",
     "TaggedReader",
-    "evaluate",
+    "Teller",
+    "merged",
+    "tagged_line",
 ]

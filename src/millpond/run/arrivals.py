@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import cast
 
 import numpy as np
 
 from millpond.program import Batch, Columns, IntArray, Program
-from millpond.schema import Catalog
-
-Rows = Sequence[tuple[int | None, ...]]
+from millpond.schema import Catalog, Row
 
 
 class Arrivals:
@@ -18,14 +16,16 @@ class Arrivals:
 
     def __init__(self, catalog: Catalog) -> None:
         self._names = {each.name: each.names for each in catalog}
-        self._rows: dict[str, list[tuple[int | None, ...]]] = {each.name: [] for each in catalog}
+        self._rows: dict[str, list[Row]] = {each.name: [] for each in catalog}
         self._order: list[tuple[str | None, int, int]] = []
+        self._columns: dict[str, Columns] = {}
 
     def __len__(self) -> int:
         return len(self._order)
 
-    def add(self, stream: str | None, row: tuple[int | None, ...], at: int) -> None:
+    def add(self, stream: str | None, row: Row, at: int) -> None:
         """One more arrival; a tick has no stream."""
+        self._columns.clear()
         if stream is None:
             self._order.append((None, 0, at))
             return
@@ -33,7 +33,7 @@ class Arrivals:
         self._order.append((stream, len(rows), at))
         rows.append(row)
 
-    def __iter__(self) -> Iterator[tuple[str | None, tuple[int | None, ...], int]]:
+    def __iter__(self) -> Iterator[tuple[str | None, Row, int]]:
         for stream, place, at in self._order:
             yield stream, (() if stream is None else self._rows[stream][place]), at
 
@@ -50,18 +50,21 @@ class Arrivals:
     def batch(self, program: Program) -> Batch:
         """What a program has to see of the arrivals."""
         numbers = {each.name: number for number, each in enumerate(program.inputs)}
-        return _batch(program, numbers, self._order, self._columns)
+        return _batch(program, numbers, self._order, self._of)
 
-    @cached_property
-    def _columns(self) -> Mapping[str, Columns]:
-        return {name: Columns.of(self._names[name], rows) for name, rows in self._rows.items()}
+    def _of(self, stream: str) -> Columns:
+        """The rows of a stream that a program reads: of integers, or it would not be compiled."""
+        if stream not in self._columns:
+            rows = cast(Sequence[tuple[int | None, ...]], self._rows[stream])
+            self._columns[stream] = Columns.of(self._names[stream], rows)
+        return self._columns[stream]
 
 
 def _batch(
     program: Program,
     numbers: Mapping[str, int],
     order: Sequence[tuple[str | None, int, int]],
-    columns: Mapping[str, Columns],
+    columns: Callable[[str], Columns],
 ) -> Batch:
     mine = [(numbers[s], place, at) for s, place, at in order if s is not None and s in numbers]
     table: IntArray = np.array(mine, dtype=np.int64).reshape(-1, 3)
@@ -69,6 +72,6 @@ def _batch(
         np.ascontiguousarray(table[:, 0]),
         np.ascontiguousarray(table[:, 1]),
         np.ascontiguousarray(table[:, 2]),
-        tuple(columns[each.name] for each in program.inputs),
+        tuple(columns(each.name) for each in program.inputs),
         order[-1][2] if order else 0,
     )

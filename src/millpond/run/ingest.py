@@ -1,60 +1,57 @@
 """Tagged JSON lines in, checked rows out.
 
-Every line is an event: a row of a declared stream or a control line.  What is wrong with one is a
-diagnostic with its line number; nothing is dropped silently, and nothing is converted.
+Every line is an event: a row of a declared stream, a change of a table, or a control line.  What
+is wrong with one is a diagnostic with its line number; nothing is dropped silently, and nothing is
+converted that does not come out the same.  A row that breaks what was promised of it
+(`promises.py`) is a bad row like any other, and a bad row changes nothing.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, BinaryIO, Never
 
-from millpond.diagnostic import Diagnostic, InputError, UserError, did_you_mean
-from millpond.schema import Catalog, Stream
+from millpond.diagnostic import Diagnostic, UserError, did_you_mean
+from millpond.run.controls import Controls
+from millpond.run.event import Event, Op, Reject
+from millpond.run.promises import Promises
+from millpond.run.values import BadRowError, Convert, Number, short, taker
+from millpond.schema import Catalog, Form, IntegerType, Row, Stream, Value
 
 CHUNK = 1 << 20
 """Bytes asked for at a time: what has arrived is worked on before more is waited for."""
 
 
-@dataclass(frozen=True)
-class Event:
-    """A row that arrived, or an instant without one (`stream` None)."""
-
-    stream: str | None
-    row: tuple[int | None, ...]
-    line: int
-
-
-@dataclass(frozen=True)
-class Reject:
-    """A line that is no event, and why."""
-
-    line: int
-    text: str
-    diagnostic: Diagnostic
-
-
 class TaggedReader:
-    """Reads events of the streams of a catalog; with `only`, bare rows of that stream."""
+    """Reads events of the streams and tables of a catalog; with `only`, bare rows of one of them.
 
-    def __init__(self, catalog: Catalog, name: str, *, only: Stream | None = None) -> None:
+    `promises` is given where several readers read parts of the same input.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        name: str,
+        *,
+        only: Stream | None = None,
+        promises: Promises | None = None,
+    ) -> None:
         self._name = name
         self._only = only
         self._catalog = catalog
+        self._promises = promises or Promises(catalog, interleaved=only is None)
         self._streams = {each.name: each for each in catalog}
-        self._places = {
-            each.name: {column.name: place for place, column in enumerate(each.columns)}
-            for each in catalog
-        }
+        self._takers = {each.name: _takers(each) for each in catalog}
+        self._controls = Controls(catalog, self._takers, self._promises)
         # What a value has to be to pass at once; whatever does not is looked at more closely.
-        self._quick = {
-            each.name: [(column.name, *column.ends) for column in each.columns] for each in catalog
-        }
-        self._decoder = json.JSONDecoder(parse_constant=self._no_number, object_pairs_hook=_unique)
+        self._quick = {each.name: quick for each in catalog if (quick := _quick(each))}
+        self._decoder = json.JSONDecoder(
+            parse_constant=self._no_number, parse_float=Number, object_pairs_hook=_unique
+        )
         self._line = 0
 
     def read(self, path: str) -> Iterator[list[Event | Reject]]:
@@ -83,9 +80,14 @@ class TaggedReader:
         """A row that did not come as a tagged line, checked in the same way."""
         self._line = line
         try:
-            return Event(stream, self._row(self._streams[stream], values), line)
-        except InputError as error:
-            return Reject(line, json.dumps({stream: values}, default=str), error.diagnostics[0])
+            return self._arrived(self._streams[stream], values)
+        except BadRowError as error:
+            return self._reject(json.dumps({stream: values}, default=str), error)
+
+    def unreadable(self, text: str, line: int) -> Reject:
+        """A row whose text cannot be read at all."""
+        self._line = line
+        return self._reject(text, BadRowError("MP307", _NO_UTF8, "save the file as UTF-8"))
 
     def _lines(self, text: bytes) -> list[Event | Reject]:
         events: list[Event | Reject] = []
@@ -96,41 +98,62 @@ class TaggedReader:
             if not raw.strip():
                 continue
             try:
-                events.append(self._event(raw))
-            except InputError as error:
-                events.append(
-                    Reject(
-                        self._line,
-                        raw.removesuffix(b"\r").decode(errors="replace"),
-                        error.diagnostics[0],
-                    )
-                )
+                event = self._event(raw)
+            except BadRowError as error:
+                events.append(self._reject(raw.removesuffix(b"\r").decode(errors="replace"), error))
+            else:
+                if event.op is not Op.PUNCT:
+                    events.append(event)
         return events
+
+    def _reject(self, text: str, error: BadRowError) -> Reject:
+        found = Diagnostic(
+            error.code, error.message, file=self._name, line=self._line, helps=error.helps
+        )
+        return Reject(self._line, text, found)
 
     def _event(self, raw: bytes) -> Event:
         said = self._object(raw)
         if self._only is not None:
-            return Event(self._only.name, self._row(self._only, said), self._line)
+            return self._arrived(self._only, said)
         first = next((each for each in said if not each.startswith("@")), None)
         if first is None:
-            return self._control(said)
+            return self._controls.line(said, self._line)
         stream = self._streams.get(first)
         if stream is None:
             self._fail(
                 "MP302",
-                f"unknown stream `{_short(first)}`",
+                f"unknown stream `{short(first)}`",
                 *did_you_mean(first, self._catalog.names),
             )
+        if len(said) == 1:
+            return self._arrived(stream, said[first])
+        return self._with_more(stream, first, said)
+
+    def _with_more(self, stream: Stream, first: str, said: dict[str, Any]) -> Event:
+        """A row with something beside it on its line."""
         for extra in said:
-            if extra.startswith("@"):
-                self._fail("MP308", f"a row of a stream takes no `{_short(extra)}`")
-            if extra != first:
+            if stream.is_stream and extra.startswith("@"):
+                self._fail("MP308", f"a row of a stream takes no `{short(extra)}`")
+            if extra != first and not extra.startswith("@"):
                 self._fail(
                     "MP301",
-                    f"one stream a line, not also `{_short(extra)}`",
+                    f"one stream a line, not also `{short(extra)}`",
                     "put each row on a line of its own",
                 )
-        return Event(stream.name, self._row(stream, said[first]), self._line)
+        op, at = self._controls.of_table(stream, first, said)
+        return self._arrived(stream, said[first], op, at)
+
+    def _arrived(
+        self, stream: Stream, values: Any, op: Op = Op.INSERT, at: int | None = None
+    ) -> Event:
+        """The event of a row that keeps every promise."""
+        row = self._row(stream, values)
+        if stream.form is Form.STREAM or stream.form is Form.FINITE:
+            self._promises.arrive(stream, row)
+        else:
+            self._promises.change(stream, row, deleted=op is Op.DELETE)
+        return Event(stream.name, row, self._line, op, at)
 
     def _object(self, raw: bytes) -> dict[str, Any]:
         """The JSON object of a line."""
@@ -138,7 +161,7 @@ class TaggedReader:
             text = raw.decode("utf-8")  # of bytes, json would also take UTF-16 and UTF-32
             said = self._decoder.decode(text)
         except UnicodeDecodeError:
-            self._fail("MP307", "the line is not UTF-8 text", "save the file as UTF-8")
+            self._fail("MP307", _NO_UTF8, "save the file as UTF-8")
         except _DuplicateKeyError as error:
             self._fail("MP303", f"the key `{error}` stands twice", "give each column once")
         except json.JSONDecodeError as error:
@@ -159,32 +182,18 @@ class TaggedReader:
             return 'an event looks like {"s": {"a": 1}}'
         return 'a row looks like {"a": 1}'
 
-    def _control(self, said: dict[str, Any]) -> Event:
-        key, *others = said
-        if others:
-            self._fail("MP308", f"`{_short(key)}` stands alone, not with `{_short(others[0])}`")
-        if key == "@tick" and type(said[key]) is int and said[key] == 1:
-            return Event(None, (), self._line)
-        if key == "@tick":
-            self._fail("MP308", "a tick is written as 1", 'write {"@tick": 1}')
-        if key in ("@time", "@end", "@punct"):
-            self._fail(
-                "MP308",
-                f"`{key}` is about timed streams, and those of this file are untimed",
-                'write {"@tick": 1} for an instant with no row',
-            )
-        known = did_you_mean(key, ["@tick", "@time"])
-        return self._fail("MP308", f"unknown control line `{_short(key)}`", *known)
-
-    def _row(self, stream: Stream, values: Any) -> tuple[int | None, ...]:
+    def _row(self, stream: Stream, values: Any) -> Row:
         if not isinstance(values, dict):
             self._fail(
                 "MP303",
                 f"a row of `{stream.name}` is an object of its columns",
                 f"columns: {', '.join(stream.names)}",
             )
-        row: list[int | None] = []
-        for name, low, high in self._quick[stream.name]:
+        quick = self._quick.get(stream.name)
+        if quick is None:
+            return self._row_with_care(stream, values)
+        row: list[int] = []
+        for name, low, high in quick:
             value = values.get(name)
             if type(value) is int and low <= value <= high:
                 row.append(value)
@@ -192,72 +201,76 @@ class TaggedReader:
             return tuple(row)
         return self._row_with_care(stream, values)
 
-    def _row_with_care(self, stream: Stream, values: dict[str, Any]) -> tuple[int | None, ...]:
-        """A row with NULLs, or with something wrong."""
-        row: list[int | None] = []
-        for column in stream.columns:
-            if column.name not in values:
+    def _row_with_care(self, stream: Stream, values: dict[str, Any]) -> Row:
+        """A row of columns that are not all integers, with NULLs, or with something wrong."""
+        row: list[Value] = []
+        for name, take in self._takers[stream.name].items():
+            value = values.get(name)
+            if value is not None:
+                row.append(take(value))
+            elif name in values:
+                self._nullable(stream, name)
+                row.append(None)
+            else:
                 self._no_extra(stream, values)
                 self._fail(
                     "MP303",
-                    f"a row of `{stream.name}` lacks column `{column.name}`",
+                    f"a row of `{stream.name}` lacks column `{name}`",
                     "write NULL as null",
                 )
-            value = values[column.name]
-            if type(value) is int:
-                if value not in column.values:
-                    self._outside(stream, column.name, value)
-                row.append(value)
-            elif value is None and column.nullable:
-                row.append(None)
-            else:
-                self._wrong(stream, column.name, value)
         if len(values) > len(row):
             self._no_extra(stream, values)
         return tuple(row)
 
-    def _no_extra(self, stream: Stream, values: dict[str, Any]) -> None:
-        for name in values:
-            if name not in self._places[stream.name]:
-                self._fail(
-                    "MP303",
-                    f"stream `{stream.name}` has no column `{_short(name)}`",
-                    *did_you_mean(name, stream.names),
-                )
-
-    def _outside(self, stream: Stream, name: str, value: int) -> Never:
-        column = stream.columns[self._places[stream.name][name]]
-        if value not in column.type.range:
-            self._fail(
-                "MP305",
-                f"{_short(str(value))} does not fit in `{stream.name}.{name}`: {column.type}",
-                f"{column.type} holds {column.type.range}",
-            )
-        self._fail(
-            "MP306",
-            f"{value} is outside the CHECK of `{stream.name}.{name}`",
-            f"the CHECK allows {column.check}",
-        )
-
-    def _wrong(self, stream: Stream, name: str, value: Any) -> Never:
-        column = stream.columns[self._places[stream.name][name]]
-        if value is None:
+    def _nullable(self, stream: Stream, name: str) -> None:
+        column = stream.columns[stream.names.index(name)]
+        if not column.nullable:
             self._fail(
                 "MP306",
                 f"`{stream.name}.{name}` is NOT NULL, and the row has null there",
                 "give a value, or drop NOT NULL",
             )
-        self._fail(
-            "MP304",
-            f"`{stream.name}.{name}` is {column.type}, and the row has {_short(json.dumps(value))}",
-            "write an integer without quotes, point or exponent",
-        )
+        if stream.time is not None and stream.time.column == name:
+            self._fail(
+                "MP306",
+                f"`{stream.name}.{name}` is the time of the row, and the row has null there",
+                "every row of a stream with a time column has a time",
+            )
+
+    def _no_extra(self, stream: Stream, values: dict[str, Any]) -> None:
+        for name in values:
+            if name not in self._takers[stream.name]:
+                self._fail(
+                    "MP303",
+                    f"{'stream' if stream.is_stream else 'table'} `{stream.name}` has no column "
+                    f"`{short(name)}`",
+                    *did_you_mean(name, stream.names),
+                )
 
     def _no_number(self, constant: str) -> Never:
         self._fail("MP304", f"{constant} is no value", "write null, or leave the row out")
 
     def _fail(self, code: str, message: str, *helps: str) -> Never:
-        raise InputError(Diagnostic(code, message, file=self._name, line=self._line, helps=helps))
+        raise BadRowError(code, message, *helps)
+
+
+_NO_UTF8 = "the line is not UTF-8 text"
+
+
+def _takers(stream: Stream) -> dict[str, Convert]:
+    return {each.name: taker(f"`{stream.name}.{each.name}`", each) for each in stream.columns}
+
+
+def _quick(stream: Stream) -> list[tuple[str, float, float]]:
+    """Each column and the integers that it takes, if they all take those from one to another."""
+    found = []
+    for each in stream.columns:
+        if not isinstance(each.type, IntegerType) or each.check.among is not None:
+            return []
+        low, high = each.values.low, each.values.high
+        ends = -math.inf if low is None else low, math.inf if high is None else high
+        found.append((each.name, *ends))
+    return found
 
 
 class _DuplicateKeyError(ValueError):
@@ -270,15 +283,9 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise _DuplicateKeyError(_short(key))
+                raise _DuplicateKeyError(short(key))
             seen.add(key)
     return made
-
-
-def _short(text: str) -> str:
-    """A piece of the user's data for a message: not too long, and text that can be written."""
-    shown = text if len(text) <= 60 else text[:57] + "..."
-    return shown.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _descriptor(file: BinaryIO) -> int | None:

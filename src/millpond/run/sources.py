@@ -1,21 +1,26 @@
-"""Sources of one stream each: parquet, JSON lines and CSV, files and folders."""
+"""Sources of one stream or table each: parquet, JSON lines and CSV, files and folders.
+
+Whatever the format, a row is checked as tagged input is; what a format knows of its columns before
+the first row (`csv_rows.py`, `parquet_rows.py`) is checked at once.
+"""
 
 from __future__ import annotations
 
-import csv
-import io
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO
 from urllib.parse import unquote, urlparse
 
-from millpond.diagnostic import Diagnostic, NotBuiltError, UserError, did_you_mean
-from millpond.run.ingest import Event, Reject, TaggedReader
+from millpond.diagnostic import Diagnostic, NotBuiltError
+from millpond.run.csv_rows import csv_rows
+from millpond.run.event import Event, Reject
+from millpond.run.ingest import TaggedReader
+from millpond.run.parquet_rows import parquet_rows
+from millpond.run.promises import Promises
+from millpond.run.unreadable import opened, unreadable
 from millpond.schema import Catalog, Stream
 
-_ENDINGS = {
+ENDINGS = {
     ".parquet": "parquet",
     ".pq": "parquet",
     ".json": "json",
@@ -23,6 +28,7 @@ _ENDINGS = {
     ".ndjson": "json",
     ".csv": "csv",
 }
+"""Formats by how a file's name ends."""
 
 
 def local_path(uri: str) -> Path:
@@ -47,137 +53,42 @@ def source_files(name: str, uri: str) -> tuple[str, list[Path]]:
             each
             for each in path.rglob("*")
             if each.is_file()
-            and each.suffix.lower() in _ENDINGS
+            and each.suffix.lower() in ENDINGS
             and not any(part.startswith(("_", ".")) for part in each.relative_to(path).parts)
         )
     else:
         files = [path] if path.is_file() else []
     if not files:
-        raise _unreadable(name, uri, "there is no file of parquet, json or csv there")
-    kinds = {_ENDINGS.get(each.suffix.lower()) for each in files}
+        raise unreadable(name, uri, "there is no file of parquet, json or csv there")
+    kinds = {ENDINGS.get(each.suffix.lower()) for each in files}
     kind = kinds.pop()
     if kinds or kind is None:
-        raise _unreadable(name, uri, "its files are not all parquet, all json or all csv")
+        raise unreadable(name, uri, "its files are not all parquet, all json or all csv")
     return kind, files
 
 
 def rows_of_source(
-    catalog: Catalog, stream: Stream, uri: str, size: int
+    catalog: Catalog, stream: Stream, uri: str, size: int, promises: Promises | None = None
 ) -> Iterator[list[Event | Reject]]:
     """The rows of a source in pieces of `size`, checked like tagged input.
 
-    No more than a piece is held at a time, however large a file is.
+    No more than a piece is held at a time, however large a file is.  `promises` are those of the
+    tagged input that follows, if any does: it may delete what a table holds from here.
     """
     kind, files = source_files(stream.name, uri)
+    promises = promises or Promises(catalog, interleaved=False)
     for file in files:
-        rows = _READERS[kind](catalog, stream, file)
+        only = stream if kind == "json" else None
+        reader = TaggedReader(catalog, str(file), only=only, promises=promises)
+        rows = _READERS[kind](reader, stream, file)
         while piece := list(islice(rows, size)):
             yield piece
 
 
-def _json(catalog: Catalog, stream: Stream, file: Path) -> Iterator[Event | Reject]:
+def _json_rows(reader: TaggedReader, stream: Stream, file: Path) -> Iterator[Event | Reject]:
     """One object a line."""
-    with _opened(stream, file) as opened:
-        reader = TaggedReader(catalog, str(file), only=stream)
-        yield from chain.from_iterable(reader.chunks(opened))
+    with opened(stream, file) as lines:
+        yield from chain.from_iterable(reader.chunks(lines))
 
 
-def _csv(catalog: Catalog, stream: Stream, file: Path) -> Iterator[Event | Reject]:
-    """A header with the columns in any order; an empty field is NULL."""
-    reader = TaggedReader(catalog, str(file))
-    with (
-        _opened(stream, file) as opened,
-        io.TextIOWrapper(opened, encoding="utf-8-sig", errors="replace", newline="") as text,
-    ):
-        lines = _csv_lines(file, text)
-        _, header = next(lines, (0, []))
-        names = [each.strip() for each in header]
-        if sorted(names) != sorted(stream.names):
-            raise _unfit(
-                file,
-                f"the header has {_list(names)}, and stream `{stream.name}` has "
-                f"{_list(stream.names)}",
-            )
-        for number, fields in lines:
-            if fields:
-                values = dict(zip(names, map(_field, fields), strict=False))
-                if len(fields) > len(names):
-                    values[f"field {len(names) + 1}"] = None
-                yield reader.event(stream.name, values, number)
-
-
-def _csv_lines(file: Path, text: TextIO) -> Iterator[tuple[int, list[str]]]:
-    """The fields of each line, with its number."""
-    lines = csv.reader(text)
-    try:
-        for fields in lines:
-            yield lines.line_num, fields
-    except csv.Error as error:
-        raise _unfit(file, f"line {lines.line_num} is no csv: {error}") from None
-
-
-def _field(text: str) -> int | str | None:
-    text = text.strip()
-    if not text:
-        return None
-    return int(text) if _INTEGER.fullmatch(text) else text
-
-
-def _parquet(catalog: Catalog, stream: Stream, file: Path) -> Iterator[Event | Reject]:
-    """The declared columns, which have to be of an integer type; others are left out."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    reader = TaggedReader(catalog, str(file))
-    try:
-        with pq.ParquetFile(file) as opened:
-            for name, column in zip(stream.names, stream.columns, strict=True):
-                place = opened.schema_arrow.get_field_index(name)
-                if place < 0:
-                    raise _unfit(
-                        file,
-                        f"the source of `{stream.name}` has no column `{name}`",
-                        *did_you_mean(name, opened.schema_arrow.names),
-                    )
-                found = opened.schema_arrow.field(place).type
-                if not pa.types.is_integer(found):
-                    raise _unfit(
-                        file, f"column `{name}` is {found} in the file, declared is {column.type}"
-                    )
-            row = 0
-            for batch in opened.iter_batches(columns=list(stream.names)):
-                for values in batch.to_pylist():
-                    row += 1
-                    yield reader.event(stream.name, values, row)
-    except (OSError, pa.ArrowException) as error:
-        raise _unreadable(stream.name, str(file), str(error).splitlines()[0]) from None
-
-
-_READERS = {"json": _json, "csv": _csv, "parquet": _parquet}
-_INTEGER = re.compile(r"[+-]?[0-9]{1,99}")
-
-
-def _opened(stream: Stream, file: Path) -> BinaryIO:
-    try:
-        return file.open("rb", buffering=0)
-    except OSError as error:
-        raise _unreadable(stream.name, str(file), error.strerror or error) from None
-
-
-def _list(names: Sequence[str]) -> str:
-    return ", ".join(f"`{each}`" for each in names) or "no columns"
-
-
-def _unfit(file: Path, why: str, *helps: str) -> UserError:
-    return UserError(Diagnostic("MP404", why, file=str(file), helps=helps))
-
-
-def _unreadable(name: str, uri: str, why: Any) -> UserError:
-    return UserError(
-        Diagnostic(
-            "MP404",
-            f"cannot read the source of `{name}`: {why}",
-            file=uri,
-            helps=(f"--source {name}=PATH names a file or a folder of parquet, json or csv",),
-        )
-    )
+_READERS = {"json": _json_rows, "csv": csv_rows, "parquet": parquet_rows}

@@ -1,15 +1,66 @@
-"""Columns, their types and domains, and the streams that have them."""
+"""Columns, their types and domains, and the streams and tables that have them."""
 
 from millpond.schema.catalog import Catalog
-from millpond.schema.stream import Column, Stream
-from millpond.schema.types import BIGINT, INTEGER_TYPES, IntegerType, Interval
+from millpond.schema.check import Check
+from millpond.schema.stream import Column, Form, Stream, Time
+from millpond.schema.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    HUGEINT,
+    INT,
+    INTEGER_TYPES,
+    INTERVAL,
+    NULL,
+    SMALLINT,
+    TIMESTAMP,
+    TINYINT,
+    VARCHAR,
+    DecimalType,
+    EnumType,
+    IntegerType,
+    Interval,
+    Kind,
+    Row,
+    Type,
+    Value,
+    VarcharType,
+    decimal,
+    enum,
+    varchar,
+)
 
 __all__ = [
     "BIGINT",
+    "BOOLEAN",
+    "DATE",
+    "DOUBLE",
+    "HUGEINT",
+    "INT",
     "INTEGER_TYPES",
+    "INTERVAL",
+    "NULL",
+    "SMALLINT",
+    "TIMESTAMP",
+    "TINYINT",
+    "VARCHAR",
     "Catalog",
+    "Check",
     "Column",
+    "DecimalType",
+    "EnumType",
+    "Form",
     "IntegerType",
     "Interval",
+    "Kind",
+    "Row",
     "Stream",
+    "Time",
+    "Type",
+    "Value",
+    "VarcharType",
+    "decimal",
+    "enum",
+    "varchar",
 ]

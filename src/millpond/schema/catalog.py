@@ -16,9 +16,7 @@ class Catalog:
 
     def add(self, stream: Stream) -> None:
         if stream.name.lower() in self._streams:
-            raise UserError(
-                Diagnostic("MP104", f"stream `{stream.name}` is declared twice", stream.span)
-            )
+            raise UserError(Diagnostic("MP104", f"`{stream.name}` is declared twice", stream.span))
         self._streams[stream.name.lower()] = stream
 
     def get(self, name: str) -> Stream | None:

@@ -1,12 +1,40 @@
-"""Types of columns and the intervals of values that they, or a CHECK, allow.
+"""Types of columns and expressions, and the intervals of values that they, or a CHECK, allow.
 
 A *type* says what a value may be at all; a *domain* is what verdicts may rely on (Arasu, section
-9).  TINYINT is both; INT and BIGINT are types only: a bound of 2^32 values is no bound.
+9).  BOOLEAN, TINYINT and ENUM are both; INT and BIGINT are types only: a bound of 2^32 values is
+no bound.
+
+Values are plain Python ones: an integer for integers, for a DATE (days since 1970) and for a
+TIMESTAMP or an INTERVAL (microseconds, in UTC); `bool`, `float`, `Decimal` and `str` for the rest;
+None is NULL.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+
+Value = int | bool | float | Decimal | str | None
+Row = tuple[Value, ...]
+
+
+class Kind(StrEnum):
+    """What kind of value a type holds; values of one kind compare with one another."""
+
+    INTEGER = "integer"
+    DECIMAL = "decimal"
+    DOUBLE = "double"
+    BOOLEAN = "boolean"
+    VARCHAR = "varchar"
+    DATE = "date"
+    TIMESTAMP = "timestamp"
+    INTERVAL = "interval"
+    NULL = "null"
+
+    @property
+    def numeric(self) -> bool:
+        return self in (Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE)
 
 
 @dataclass(frozen=True)
@@ -49,23 +77,103 @@ ANYTHING = Interval()
 
 
 @dataclass(frozen=True)
-class IntegerType:
-    """A signed integer of `bits` bits."""
+class Type:
+    """What a value may be: a name as SQL writes it, and a kind."""
 
     name: str
-    bits: int
-    is_domain: bool = False
+    kind: Kind
+
+    @property
+    def is_domain(self) -> bool:
+        """Whether verdicts may rely on the type having few values."""
+        return self.kind is Kind.BOOLEAN
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class IntegerType(Type):
+    """A signed integer of `bits` bits; None for as many as it takes."""
+
+    bits: int | None
+
+    @property
+    def is_domain(self) -> bool:
+        return self.bits == 8
 
     @property
     def range(self) -> Interval:
+        if self.bits is None:
+            return ANYTHING
         return Interval(-(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1)
 
     def __str__(self) -> str:
         return self.name
 
 
-TINYINT = IntegerType("TINYINT", 8, is_domain=True)
-SMALLINT = IntegerType("SMALLINT", 16)
-INT = IntegerType("INT", 32)
-BIGINT = IntegerType("BIGINT", 64)
+@dataclass(frozen=True)
+class DecimalType(Type):
+    """A decimal number of `precision` digits, `scale` of them behind the point."""
+
+    precision: int
+    scale: int
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class VarcharType(Type):
+    """Text, of at most `length` characters if one is given; compared by code point."""
+
+    length: int | None = None
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class EnumType(Type):
+    """Text out of a list; compared by code point, like all text."""
+
+    values: tuple[str, ...]
+
+    @property
+    def is_domain(self) -> bool:
+        return True
+
+    def __str__(self) -> str:
+        return self.name
+
+
+TINYINT = IntegerType("TINYINT", Kind.INTEGER, 8)
+SMALLINT = IntegerType("SMALLINT", Kind.INTEGER, 16)
+INT = IntegerType("INT", Kind.INTEGER, 32)
+BIGINT = IntegerType("BIGINT", Kind.INTEGER, 64)
+HUGEINT = IntegerType("HUGEINT", Kind.INTEGER, None)
+"""Counts, sums and multiplicities: as many bits as they need."""
+BOOLEAN = Type("BOOLEAN", Kind.BOOLEAN)
+DOUBLE = Type("DOUBLE", Kind.DOUBLE)
+DATE = Type("DATE", Kind.DATE)
+TIMESTAMP = Type("TIMESTAMP", Kind.TIMESTAMP)
+INTERVAL = Type("INTERVAL", Kind.INTERVAL)
+NULL = Type("NULL", Kind.NULL)
+VARCHAR = VarcharType("VARCHAR", Kind.VARCHAR)
 INTEGER_TYPES = {each.name: each for each in (TINYINT, SMALLINT, INT, BIGINT)}
+
+
+def decimal(precision: int, scale: int) -> DecimalType:
+    """`DECIMAL(precision, scale)`."""
+    return DecimalType(f"DECIMAL({precision}, {scale})", Kind.DECIMAL, precision, scale)
+
+
+def varchar(length: int | None = None) -> VarcharType:
+    """`VARCHAR`, or `VARCHAR(length)`."""
+    return VARCHAR if length is None else VarcharType(f"VARCHAR({length})", Kind.VARCHAR, length)
+
+
+def enum(values: tuple[str, ...]) -> EnumType:
+    """`ENUM('x', 'y')`."""
+    listed = ", ".join("'" + each.replace("'", "''") + "'" for each in values)
+    return EnumType(f"ENUM({listed})", Kind.VARCHAR, values)

@@ -18,9 +18,8 @@ from millpond.memory import (
     Side,
     SpjQuery,
     Verdict,
-    normal_form,
 )
-from millpond.memory.decide import dense
+from millpond.memory.certificate import dense
 from millpond.order import DifferenceBounds
 from millpond.plan import Query
 from millpond.program import (
@@ -55,13 +54,15 @@ from millpond.program.expression import (
     least,
     plus,
 )
+from millpond.schema import Value
 
 
 def program_of(query: Query, verdict: Verdict) -> Program:
     """The program that runs a bounded query inside its certificate."""
-    spj, shape = normal_form(query), verdict.shape
-    if spj is None or shape is None:
+    shape = verdict.shape
+    if shape is None:
         raise ValueError(f"{query.name} has no synopsis")
+    spj = shape.query  # the query that was decided is the one that runs
     output = _output(spj)
     if not spj.satisfiable:
         return Program(query.name, (), (), output)
@@ -116,7 +117,8 @@ def _select(spj: SpjQuery, output: tuple[OutputColumn, ...]) -> Select:
             columns.append(Field(each.value.column))
             nulls.append(each.value.column if spj.nullable(each.value) else None)
         else:
-            columns.append(None if each.value is None else Int(each.value))
+            constant = _whole(each.value)
+            columns.append(None if constant is None else Int(constant))
             nulls.append(None)
     guard = _guard(spj, spj.predicate, alias, set())
     return Select(stream.name, guard, tuple(columns), tuple(nulls), output)
@@ -137,6 +139,13 @@ def _key(function: Function, value: Number, name: str, null_of: str | None) -> K
     if low is None or high is None:
         raise ValueError(f"{function} is no key")
     return Key(name, value, low, high, null_of if function.null_slot else None)
+
+
+def _whole(value: Value) -> int | None:
+    """A constant of a plain query."""
+    if value is not None and not isinstance(value, int):
+        raise ValueError(f"{value!r} is no integer")
+    return value
 
 
 # Guards -----------------------------------------------------------------------------------------
@@ -236,7 +245,7 @@ class _Join:
         columns = tuple(
             self._exact(part, 0, each.value)
             if isinstance(each.value, Attribute)
-            else Constant(each.value)
+            else Constant(_whole(each.value))
             for each in self._spj.projection
         )
         return SynopsisJoin(((reduction,),), (Case((0,), (), columns),), output, False)
@@ -296,7 +305,7 @@ class _Join:
         columns = tuple(
             self._exact(parts[self._place(each.value)], self._place(each.value), each.value)
             if isinstance(each.value, Attribute)
-            else Constant(each.value)
+            else Constant(_whole(each.value))
             for each in self._spj.projection
         )
         return Case(combination.parts, tuple(dict.fromkeys(links)), columns)

@@ -1,0 +1,48 @@
+"""Rows that come too late: counted, and written as the tagged lines that they were.
+
+The file can be fed to another run, by itself or after the input that it was late for.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import IO
+
+from millpond.cli.output import opened
+from millpond.plan import Script
+from millpond.run import Event, tagged_line
+
+
+class LateRows:
+    """The late rows of a run, in the order in which they came; a row that is late for several
+    queries is one of them."""
+
+    def __init__(self, script: Script, path: str | None) -> None:
+        self._catalog = script.catalog
+        self._times = [each.time_type for each in script.catalog if each.time_type is not None]
+        self._path = path
+        self._file: IO[str] | None = None
+        self.count = 0
+
+    def __enter__(self) -> LateRows:
+        if self._path is not None:
+            self._file = opened(Path(self._path))
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        if self._file is not None:
+            self._file.close()
+        if self.count:
+            see = f", see {self._path}" if self._path else ""
+            rows = "row" if self.count == 1 else "rows"
+            print(f"millpond: {self.count} late {rows}{see}", file=sys.stderr)
+
+    def add(self, event: Event) -> None:
+        """One more, as the line of tagged input that says it."""
+        self.count += 1
+        stream = self._catalog.get(event.stream or "")
+        if self._file is not None and stream is not None:
+            time = self._times[0] if self._times else None
+            line = tagged_line(stream, event.row, event.op, event.at, time)
+            self._file.write(line + "\n")

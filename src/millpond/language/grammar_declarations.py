@@ -1,0 +1,162 @@
+"""The grammar of CREATE: streams, tables and named queries, ours and those of other dialects.
+
+What is declared comes out as a `Declaration` that says everything as it was written; what it means
+is for `declare.py` to say.  CREATE SOURCE, IF NOT EXISTS, TEMPORARY, `FORMAT PLAIN ENCODE JSON` and
+APPEND ONLY are read as Flink and RisingWave write them, where their dialects are asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
+
+from millpond.language.grammar_changes import QUERY_STARTS, ChangesGrammar
+from millpond.language.tree import Declaration, Length, Option, TimeColumn, Watermark
+
+DECLARED = {
+    "STREAM": ("STREAM",),
+    "FINITE STREAM": ("FINITE", "STREAM"),
+    "TABLE": ("TABLE",),
+    "STATIC TABLE": ("STATIC", "TABLE"),
+    "SOURCE": ("SOURCE",),
+}
+"""What CREATE declares, by the words for it."""
+ASKED = {
+    "QUERY": ("QUERY",),
+    "MATERIALIZED VIEW": ("MATERIALIZED", "VIEW"),
+    "VIEW": ("VIEW",),
+}
+"""What CREATE names a query with."""
+
+
+class PondParser(ChangesGrammar):
+    """The whole grammar, to be mixed into the parser of a dialect."""
+
+    FOREIGN: ClassVar[bool] = True
+    """Whether the dialect is another's, so that its own words around CREATE are read, too."""
+    STATEMENT_PARSERS: ClassVar[Any] = {
+        **ChangesGrammar.STATEMENT_PARSERS,
+        TokenType.CREATE: lambda self: self._parse_create_in_pond(),
+    }
+
+    def _parse_create_in_pond(self) -> exp.Expr:
+        if self.FOREIGN:
+            self._match_text_seq("OR", "REPLACE")
+            self._match_texts(("TEMPORARY", "TEMP"))
+        for kind, words in DECLARED.items():
+            if self._match_text_seq(*words):
+                return self._parse_declaration(kind)
+        for words in ASKED.values():
+            if self._match_text_seq(*words):
+                return self._parse_named_query()
+        return self._expect(None)
+
+    # Queries ---------------------------------------------------------------------------------
+
+    def _parse_named_query(self) -> exp.Expr:
+        self._if_not_exists()
+        name = self._parse_id_var(any_token=False)
+        if name is None:
+            self._expect("the name of the query")
+        if not self._match_text_seq("AS"):
+            self._expect("`AS`")
+        if not self._match_set(QUERY_STARTS, advance=False) and not self._changes_of_ahead():
+            self._expect("a SELECT")
+        query = self._needed(self._parse_statement)
+        return self.expression(exp.Create(this=name, kind="QUERY", expression=query))
+
+    # Streams and tables ----------------------------------------------------------------------
+
+    def _parse_declaration(self, kind: str) -> exp.Expr:
+        noun = "table" if kind.endswith("TABLE") else "stream"
+        self._if_not_exists()
+        if not self._curr:
+            self._expect(f"the name of the {noun}")
+        table = self._parse_table_parts(schema=True)
+        if not self._match(TokenType.L_PAREN):
+            self._expect(f"the columns of the {noun} in parentheses")
+        items = self._parse_csv(self._parse_declared_item)
+        self._match_r_paren()
+        clauses = self._parse_clauses()
+        return self.expression(
+            Declaration(this=table, kind=kind, expressions=items, clauses=clauses)
+        )
+
+    def _parse_declared_item(self) -> exp.Expr | None:
+        return self._parse_time_clause() or self._parse_constraint() or self._parse_field_def()
+
+    def _parse_time_clause(self) -> exp.Expr | None:
+        """`WATERMARK FOR ts AS ts - 2`, or `TIMESTAMP BY ts`."""
+        first = self._curr
+        if self._match_text_seq("WATERMARK", "FOR"):
+            column = self._needed(lambda: self._parse_id_var(any_token=False), "a column")
+            said = None
+            if self._match(TokenType.ALIAS):
+                said = self._needed(self._parse_disjunction, f"`{column.name}`")
+            return self._placed(Watermark(this=column, expression=said), first)
+        if self._match_text_seq("TIMESTAMP", "BY"):
+            column = self._needed(lambda: self._parse_id_var(any_token=False), "a column")
+            return self._placed(TimeColumn(this=column), first)
+        return None
+
+    def _parse_clauses(self) -> list[exp.Expr]:
+        """What stands behind the columns."""
+        clauses: list[exp.Expr] = []
+        while True:
+            clause = self._parse_time_clause()
+            if clause is not None:
+                clauses.append(clause)
+            elif self._match_text_seq("WITH", "("):
+                clauses += self._parse_csv(self._parse_option)
+                self._match_r_paren()
+            elif not (self.FOREIGN and self._parse_foreign_clause(clauses)):
+                return clauses
+
+    def _parse_option(self) -> exp.Expr:
+        """`key = value`; a key may have dots and be quoted, as connectors' have."""
+        first = self._curr
+        name = ""
+        while self._curr and self._curr.token_type not in (
+            TokenType.EQ,
+            TokenType.COMMA,
+            TokenType.R_PAREN,
+        ):
+            name += self._curr.text
+            self._advance()
+        if not name:
+            self._expect("an option")
+        key = self._placed(exp.Identifier(this=name, quoted=False), first)
+        if not self._match(TokenType.EQ):
+            self._expect("`=`")
+        first = self._curr
+        value: exp.Expr = self._needed(self._option_value, "a value")
+        return Option(this=key, expression=self._placed(value, first))
+
+    def _option_value(self) -> exp.Expr | None:
+        timed = self._curr.token_type is TokenType.INTERVAL or (
+            self._curr.token_type is TokenType.NUMBER
+            and self._next.token_type not in (TokenType.COMMA, TokenType.R_PAREN)
+        )
+        length: Length | None = self._parse_length() if timed else None
+        return length or self._parse_unary()
+
+    def _if_not_exists(self) -> None:
+        """A name that is declared twice is refused all the same."""
+        if self.FOREIGN:
+            self._match_text_seq("IF", "NOT", "EXISTS")
+
+    def _parse_foreign_clause(self, clauses: list[exp.Expr]) -> bool:
+        """What another engine has to know of how rows come in; APPEND ONLY makes a stream."""
+        first = self._curr
+        if self._match_text_seq("APPEND", "ONLY"):
+            key = self._placed(exp.Identifier(this="append only", quoted=False), first)
+            clauses.append(Option(this=key, expression=exp.Boolean(this=True)))
+            return True
+        if not (self._match_text_seq("FORMAT") and self._advance_any()):
+            return False
+        if self._match_text_seq("ENCODE") and self._advance_any() and self._match_text_seq("("):
+            self._parse_csv(self._parse_option)
+            self._match_r_paren()
+        return True

@@ -1,0 +1,155 @@
+"""A query as select-project-join queries whose answers add up: what the criterion is asked of.
+
+OR, `<>` and NOT across columns are split.  Where duplicates are kept the parts are disjoint; where
+they are removed they need not be, unless they are split by filters alone, when they are, too: then
+feeding only rows that pass the filters of one part leaves the others empty, so that the query is
+bounded iff every part is (as in Theorem 5.3).  Split by a join, that all parts are bounded is
+sufficient only: `a <> d` is no conjunction of what its parts say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from millpond.memory.attribute import attribute, derived, linear
+from millpond.memory.condition import (
+    Condition,
+    Either,
+    conditions,
+    conjunction,
+    not_true,
+)
+from millpond.memory.flatten import Flat, NotFlatError, flatten
+from millpond.memory.spj import Projected, SpjQuery
+from millpond.plan import (
+    Change,
+    Changes,
+    ColumnRef,
+    Distinct,
+    Expression,
+    Literal,
+    Node,
+    Query,
+    columns_of,
+    monotonic,
+)
+
+MOST_PARTS = 200
+"""A query that falls into more parts is not decided."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a query."""
+
+    query: SpjQuery
+    alone: bool
+    """Whether some input lets this part alone give answers, so that the whole is bounded only if
+    this part is."""
+
+
+def normal_form(query: Query) -> SpjQuery | None:
+    """The one part of a query; None if it has none or several."""
+    try:
+        found = normal_forms(query)
+    except NotFlatError:
+        return None
+    return found[0].query if len(found) == 1 else None
+
+
+def normal_forms(query: Query) -> tuple[Piece, ...]:
+    """The parts of a query without aggregates."""
+    node: Node = query.root
+    if isinstance(node, Changes) and node.change is Change.ISTREAM and monotonic(node.input):
+        node = node.input
+    distinct = isinstance(node, Distinct)
+    names = [each.name for each in node.fields]
+    return parts_of(query, node, names, distinct=distinct)
+
+
+def parts_of(
+    query: Query, node: Node, names: Sequence[str], *, distinct: bool
+) -> tuple[Piece, ...]:
+    """The parts of a plan under one projection."""
+    flats = flatten(node.input if isinstance(node, Distinct) else node, distinct=distinct)
+    reads = [{scan.stream.name for scan in each.inputs} for each in flats]
+    parts: list[Piece] = []
+    for place, flat in enumerate(flats):
+        others = reads[:place] + reads[place + 1 :]
+        alone = not any(each <= reads[place] for each in others)
+        for split, by_filters in _split(_spj(query, flat, names, distinct)):
+            parts.append(Piece(split, alone and by_filters))
+            if len(parts) > MOST_PARTS:
+                raise NotFlatError(f"it falls into more than {MOST_PARTS} conjunctions", query.span)
+    return tuple(parts)
+
+
+def _spj(query: Query, flat: Flat, names: Sequence[str], distinct: bool) -> SpjQuery:
+    return SpjQuery(
+        tuple((each.alias, each.stream) for each in flat.inputs),
+        conditions(flat.predicates),
+        tuple(_projected(name, each) for name, each in zip(names, flat.columns, strict=True)),
+        distinct,
+        query.span,
+    )
+
+
+def _projected(name: str, expression: Expression) -> Projected:
+    """A column of the answer.  A sum of one column and constants says as much as the column, and
+    what is computed from one input is a derived column of it."""
+    span = expression.span
+    if isinstance(expression, Literal):
+        return Projected(name, expression.value, span)
+    named = tuple(dict.fromkeys(map(attribute, columns_of(expression))))
+    sum_ = linear(expression)
+    if sum_ is not None and len(sum_.terms) == 1 == len(named):
+        bare = isinstance(expression, ColumnRef)
+        return Projected(name, named[0], span, as_it_is=bare, sum=sum_)
+    column = derived(expression)
+    if column is not None:
+        return Projected(name, column, span, sum=sum_)
+    return Projected(name, None, span, named, sum=sum_)
+
+
+# Splitting --------------------------------------------------------------------------------------
+
+
+def _split(query: SpjQuery) -> Iterator[tuple[SpjQuery, bool]]:
+    """The conjunctions of a query, and whether they are told apart by filters alone."""
+    found = list(_branches(query, by_filters=True)) or [(query, True)]
+    by_filters = all(each for _, each in found)
+    yield from ((each, by_filters) for each, _ in found)
+
+
+def _branches(query: SpjQuery, *, by_filters: bool) -> Iterator[tuple[SpjQuery, bool]]:
+    if any(isinstance(each, Either) and not each.branches for each in query.conditions):
+        yield query, by_filters
+        return
+    choice = next((each for each in query.conditions if isinstance(each, Either)), None)
+    if choice is None:
+        yield query, by_filters
+        return
+    rest = tuple(each for each in query.conditions if each is not choice)
+    filters = len({each.alias for each in choice.columns}) < 2
+    disjoint = filters or not query.distinct
+    gone: list[tuple[Condition, ...]] = []
+    for branch in choice.branches:
+        chosen = [*rest, *branch]
+        for other in gone if disjoint else ():
+            if _satisfiable(query, [*chosen, *other]):
+                chosen.append(not_true(other, query.columns))
+        gone.append(branch)
+        if _satisfiable(query, chosen):
+            part = replace(query, conditions=conjunction(chosen))
+            yield from _branches(part, by_filters=by_filters and filters)
+
+
+def _satisfiable(query: SpjQuery, found: Sequence[Condition]) -> bool:
+    """Whether a conjunction can hold, what is left open in it aside."""
+    plain = conjunction([each for each in found if not _open(each)])
+    return replace(query, conditions=plain).satisfiable
+
+
+def _open(condition: Condition) -> bool:
+    return isinstance(condition, Either) and len(condition.branches) > 1

@@ -1,0 +1,9 @@
+-- Contract, "Language: SQL": WATERMARK FOR c, TIMESTAMP BY c and WITH (time = 'c') name the time
+-- column.
+CREATE STREAM w (x INT, ts BIGINT, WATERMARK FOR ts AS ts);
+CREATE STREAM b (x INT, ts BIGINT) TIMESTAMP BY ts;
+CREATE STREAM o (x INT, ts BIGINT) WITH (time = 'ts');
+
+CREATE QUERY of_w AS SELECT x FROM w [RANGE 5];
+CREATE QUERY of_b AS SELECT x FROM b [RANGE 5];
+CREATE QUERY of_o AS SELECT x FROM o [RANGE 5];
