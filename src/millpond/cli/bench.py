@@ -55,6 +55,8 @@ def bench(
         if output is not None:
             output.mkdir(parents=True, exist_ok=True)
             (output / f"{name}.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+            for file, picture in getattr(module, "pictures", {}).items():
+                (output / file).write_text(picture + "\n", encoding="utf-8")
     return 0
 
 

@@ -29,6 +29,13 @@ def check(
         bool, typer.Option(help="Also fail on impractical (1) and undecided (3) queries.")
     ] = False,
     why: Annotated[bool, typer.Option("--why", help="Add the rule behind each verdict.")] = False,
+    one_pass: Annotated[
+        bool,
+        typer.Option("--one-pass", help="Ask it of stored tables that are read once each."),
+    ] = False,
+    dialect: Annotated[
+        str, typer.Option(metavar="NAME", help="The SQL that the files are written in.")
+    ] = "cql",
     explain: Annotated[
         str | None, typer.Option("--explain", metavar="CODE", help="Print the page of a code.")
     ] = None,
@@ -63,7 +70,8 @@ def check(
     documents = []
     verdicts: list[Verdict] = []
     for file in files:
-        found_in_file = check_script(read_file(file), budget)
+        script = read_file(file, dialect, stored=one_pass)
+        found_in_file = check_script(script, budget, one_pass=one_pass, dialect=dialect)
         verdicts += found_in_file
         for verdict in found_in_file:
             if json_:
@@ -78,7 +86,13 @@ def check(
     return exit_code(verdicts, strict=strict)
 
 
-def check_script(script: Script, budget: int = DEFAULT_BUDGET) -> list[Verdict]:
+def check_script(
+    script: Script,
+    budget: int = DEFAULT_BUDGET,
+    *,
+    one_pass: bool = False,
+    dialect: str = "cql",
+) -> list[Verdict]:
     """The verdicts on the queries of a file, with repairs."""
     if not script.queries:
         raise UserError(
@@ -90,10 +104,14 @@ def check_script(script: Script, budget: int = DEFAULT_BUDGET) -> list[Verdict]:
                 helps=("add a SELECT, or CREATE QUERY name AS SELECT ...",),
             )
         )
+
+    def read(text: str) -> Script:
+        return read_script(text, "<repair>", dialect, stored=one_pass)
+
     verdicts = []
     for query in script.queries:
-        verdict = verdict_of(query, budget=budget)
-        fixes = repairs(script, query, verdict, lambda text: read_script(text, "<repair>"))
+        verdict = verdict_of(query, budget=budget, one_pass=one_pass)
+        fixes = repairs(script, query, verdict, read)
         verdicts.append(replace(verdict, fixes=fixes))
     return verdicts
 

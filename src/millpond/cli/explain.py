@@ -34,6 +34,9 @@ def explain(
     output: Annotated[
         str | None, typer.Option("-o", "--output", metavar="OUT", help="Write to a file.")
     ] = None,
+    dialect: Annotated[
+        str, typer.Option(metavar="NAME", help="The SQL that FILE is written in.")
+    ] = "cql",
 ) -> int:
     """Show the plan of each query, its verdict, and the program that runs it.
 
@@ -43,8 +46,8 @@ def explain(
             SELECT DISTINCT s.a FROM s, t WHERE s.a = t.d AND s.a > 10 AND t.d < 20;" |
         millpond explain - --format svg -o query.svg
     """
-    script = read_file(file)
-    checked = check_script(script)
+    script = read_file(file, dialect)
+    checked = check_script(script, dialect=dialect)
     found = [
         (query, verdict, None if verdict.shape is None else program_of(query, verdict))
         for query, verdict in zip(script.queries, checked, strict=True)

@@ -279,6 +279,15 @@ _PAGES = (
         "nothing: this is what one wants",
     ),
     Page(
+        "MP204",
+        "bounded: when each table is read once, in this order",
+        "Of a stored table it can be chosen when it is read. Nothing has to be kept of the one "
+        "that is read last, and of the others only what tables behind them ask for (Arasu, "
+        "section 9).",
+        "SELECT r.name, s.a FROM r, s WHERE r.k = s.a AND r.k BETWEEN 1 AND 9",
+        "nothing: this is what one wants",
+    ),
+    Page(
         "MP211",
         "condition C1: a projected column has no bound",
         "With a join, or with DISTINCT, the values of a projected column have to be remembered: "

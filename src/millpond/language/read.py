@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from sqlglot import exp
@@ -15,10 +16,10 @@ from millpond.language.dialect import CQL
 from millpond.language.statements import Statement, Unread, statements
 from millpond.language.tree import Declaration
 from millpond.plan import Query, Script
-from millpond.schema import Catalog
+from millpond.schema import Catalog, Form, Stream
 
 
-def read_file(path: str, dialect: str = CQL) -> Script:
+def read_file(path: str, dialect: str = CQL, *, stored: bool = False) -> Script:
     """Reads a file; `-` is standard input."""
     name = "<stdin>" if path == "-" else path
     try:
@@ -43,11 +44,14 @@ def read_file(path: str, dialect: str = CQL) -> Script:
                 helps=("give the path of a .sql file, or - for standard input",),
             )
         ) from None
-    return read_script(text, name, dialect)
+    return read_script(text, name, dialect, stored=stored)
 
 
-def read_script(text: str, name: str = "<text>", dialect: str = CQL) -> Script:
-    """Reads a text of declarations and queries; `dialect` is one of `dialect.DIALECTS`.
+def read_script(
+    text: str, name: str = "<text>", dialect: str = CQL, *, stored: bool = False
+) -> Script:
+    """Reads a text of declarations and queries; `dialect` is one of `dialect.DIALECTS`.  With
+    `stored`, everything is a bag of rows without time, whatever it was declared as.
 
     >>> script = read_script("CREATE STREAM s (a INT); SELECT a FROM s WHERE a > 10")
     >>> script.queries[0].name, script.catalog.names
@@ -63,7 +67,8 @@ def read_script(text: str, name: str = "<text>", dialect: str = CQL) -> Script:
             if isinstance(each, Unread):
                 raise each.error
             if isinstance(each.tree, Declaration):
-                catalog.add(declare_stream(each.tree, each.places))
+                declared = declare_stream(each.tree, each.places)
+                catalog.add(_as_rows(declared) if stored else declared)
             else:
                 asked.append(each)
         except UserError as error:
@@ -79,6 +84,17 @@ def read_script(text: str, name: str = "<text>", dialect: str = CQL) -> Script:
             errors.add(error)
     errors.checkpoint()
     return Script(source, catalog, tuple(queries))
+
+
+def _as_rows(declared: Stream) -> Stream:
+    return replace(
+        declared,
+        form=Form.STREAM,
+        time=None,
+        until=None,
+        rows_per_instant=None,
+        retroactive=True,
+    )
 
 
 def _query(name: str, statement: Statement, catalog: Catalog) -> Query:

@@ -8,8 +8,8 @@ only the best value of it: but then no other column of its stream may ask for a 
 own (C3), and, beyond the printed theorem, none may ask for the opposite extreme either.
 
 Beyond the paper: an aggregate whose column has one value alone counts nothing (SUM of 0, AVG of a
-constant), and AVG and MEDIAN do not change when all rows come k times, so that of streams that no
-join connects with theirs only the presence of rows matters.
+constant) or up to two (VAR of a sample), and AVG and MEDIAN do not change when all rows come k
+times, so that of streams that no join connects with theirs only the presence of rows matters.
 """
 
 from __future__ import annotations
@@ -83,6 +83,8 @@ class Asked:
     sort: Sort
     argument: Projected | None
     condition: Projected | None
+    twice: bool = False
+    """Whether it asks if a row comes once or more often (VAR of a sample of a constant)."""
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
@@ -205,6 +207,7 @@ def _grouped(
     asked = tuple(
         _forced(
             piece.query,
+            groups,
             Asked(call, _sort(call), found.get(f"argument {place}"), found.get(f"filter {place}")),
         )
         for place, call in enumerate(calls)
@@ -254,8 +257,9 @@ def _leaves_open(query: SpjQuery, having: Expression, asked: Mapping[str, Asked]
 _LIMITS = (Operator.LT, Operator.LE, Operator.GE, Operator.GT)
 
 
-def _forced(query: SpjQuery, asked: Asked) -> Asked:
-    """An aggregate of a column that has one value alone does not count where the value says it."""
+def _forced(query: SpjQuery, groups: Sequence[Projected], asked: Asked) -> Asked:
+    """An aggregate of a column that has one value alone, in each group at least, does not count
+    where the value says it."""
     argument = asked.argument
     if argument is None or not asked.counts or asked.call.function == "COUNT":
         return asked
@@ -265,13 +269,30 @@ def _forced(query: SpjQuery, asked: Asked) -> Asked:
         if argument.value in query.void:
             return replace(asked, sort=Sort.VALUES)
         values = query.predicate.values(argument.value)
-        constant = values.size == 1
-        zero = constant and values.hull.low == 0 and argument.as_it_is
+        zero = values.size == 1 and values.hull.low == 0 and argument.as_it_is
+        constant = values.size == 1 or any(
+            isinstance(each.value, Attribute) and _tells(query, each.value, argument.value)
+            for each in groups
+        )
+    if asked.call.function in ("VAR_SAMP", "STDDEV_SAMP") and constant:
+        return replace(asked, sort=Sort.VALUES, twice=True)
     if (asked.call.function == "SUM" and zero) or (
         asked.sort in (Sort.SCALELESS, Sort.MEDIAN) and constant
     ):
         return replace(asked, sort=Sort.VALUES)
     return asked
+
+
+def _tells(query: SpjQuery, group: Attribute, column: Attribute) -> bool:
+    """Whether a group has one value of a column."""
+    if group == column:
+        return True
+    known = group in query.relevant and column in query.relevant
+    return (
+        known
+        and not (query.nullable(group) or query.nullable(column))
+        and query.predicate.offset(group, column) is not None
+    )
 
 
 # The criterion ----------------------------------------------------------------------------------

@@ -112,7 +112,8 @@ def _whole(query: SpjQuery, groups: Sequence[Projected], asked: Sequence[Asked])
         size += held[1]
     for each in asked:
         if each.holistic:
-            noun = f"{'count' if each.counts else 'flag'} of {_name(each)}"
+            counted = each.counts or each.twice
+            noun = f"{'count' if counted else 'flag'} of {_name(each)}"
             held = _answer(query, [*groups, *_columns(each)], [noun], "answer")
             state.append(held[0])
             size += held[1]
@@ -159,7 +160,10 @@ class _Nouns:
             ]
             if not part.bests and more:
                 held = []
-            return ("aggregates" if more else kind), list(dict.fromkeys([*held, *more]))
+            nouns = list(dict.fromkeys([*held, *more]))
+            if any(each.twice for each in self.asked):
+                nouns += [f"second {each}" for each in nouns]
+            return ("aggregates" if more else kind), nouns
         nouns = [noun for each in mine for noun in _stored(each)]
         if not nouns or any(self._asks_count(each, alias) for each in self.asked):
             nouns.append("count")

@@ -116,7 +116,8 @@ def _inequalities(query: SpjQuery) -> Iterator[Violation]:
         if any(set(each) <= together for each in reported):
             continue
         small = query.predicate.restrict(ordered)
-        for derived in lto_queries(small, constants, offsets=query.offsets):
+        needed = 2 if query.distinct else 1
+        for derived in lto_queries(small, constants, offsets=query.offsets, joined=needed):
             guilty = _violates_c3(derived, query.distinct)
             if guilty:
                 named = tuple(each for each in ordered if not query.predicate.bounded(each))

@@ -10,7 +10,7 @@ because what they are computed from ties them to other columns in ways that orde
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -147,7 +147,15 @@ def _sum(call: Call) -> Linear | None:
     found = [each for each in parts if each is not None]
     if len(found) < len(parts):
         return None
-    match call.function, found:
+    sum_ = _computed(call.function, found)
+    named = {each for one in found for each in one.terms}
+    if sum_ is None or len(sum_.terms) < len(named):
+        return None  # what cancels out still makes the sum NULL where it is NULL
+    return sum_
+
+
+def _computed(function: str, parts: Sequence[Linear]) -> Linear | None:
+    match function, parts:
         case "+", [one, other]:
             return one.plus(other)
         case "-", [one, other]:

@@ -351,22 +351,29 @@ def _numbers(
     one, other = measured(left), measured(right)
     if one is None or other is None or not _same_unit(left, right):
         return None
+    if op is Operator.SAME and one.terms and other.terms:
+        return None  # true of two NULLs
     difference = one.plus(other, Fraction(-1))
     limit = -difference.constant
     terms = list(difference.terms.items())
+    named = dict.fromkeys((*one.terms, *other.terms))
+    known: list[Condition] = [
+        In(each, (Range(),), False, (span,)) for each in named if each not in difference.terms
+    ]
     if not terms:
-        if not _holds(Fraction(0), op, limit):
-            return [NEVER]
-        named = dict.fromkeys((*one.terms, *other.terms))
-        return [In(each, (Range(),), False, (span,)) for each in named]
+        return known if _holds(Fraction(0), op, limit) else [NEVER]
     if len(terms) == 1:
         (column, factor), *_ = terms
-        return [_limited(column, op if factor > 0 else op.flipped, limit / factor, span)]
+        return [
+            *known,
+            _limited(column, op if factor > 0 else op.flipped, limit / factor, span),
+        ]
     if len(terms) == 2 and terms[0][1] == -terms[1][1] and op is not Operator.SAME:
         (x, factor), (y, _) = terms
         if factor < 0:
             x, y, factor = y, x, -factor
-        return _pair(x, y, op, limit / factor, span)
+        found = _pair(x, y, op, limit / factor, span)
+        return None if found is None else [*known, *found]
     return None
 
 

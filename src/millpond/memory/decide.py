@@ -17,6 +17,7 @@ from millpond.memory.core import core
 from millpond.memory.family import proved
 from millpond.memory.flatten import NotFlatError
 from millpond.memory.normal_form import Piece, normal_forms
+from millpond.memory.one_pass import one_pass_certificate, reading_order
 from millpond.memory.reachable import reachable
 from millpond.memory.shape import (
     Shape,
@@ -34,11 +35,12 @@ from millpond.memory.verdict import (
     StateEntry,
     Verdict,
 )
-from millpond.plan import Query
+from millpond.plan import Query, monotonic
 
 
-def verdict_of(query: Query, *, budget: int = DEFAULT_BUDGET) -> Verdict:
-    """How much memory `query` can ever need.
+def verdict_of(query: Query, *, budget: int = DEFAULT_BUDGET, one_pass: bool = False) -> Verdict:
+    """How much memory `query` can ever need; with `one_pass`, of stored tables that are read once
+    each, in the best order.
 
     >>> from millpond.language import read_script
     >>> script = read_script('''CREATE STREAM s (a INT); CREATE STREAM t (d INT);
@@ -49,16 +51,20 @@ def verdict_of(query: Query, *, budget: int = DEFAULT_BUDGET) -> Verdict:
     """
     try:
         grouped = aggregate_parts(query)
-        if grouped is not None:
+        parts: list[_Part]
+        if one_pass:
+            parts = _read_once(query, aggregated=grouped is not None)
+        elif grouped is not None:
             parts = [_aggregated(each) for each in grouped]
         else:
             parts = [_joined(each) for each in normal_forms(query)]
-        return _together(query, parts, budget)
+        found = _together(query, parts, budget)
     except NotFlatError as error:
-        return _outside(query, error.what, error.span, _UNKNOWN)
+        found = _outside(query, error.what, error.span, _UNKNOWN)
     except ShapeNotFoundError:
         why = "every condition for a bound holds, but no synopsis was found that keeps it"
-        return _outside(query, why, query.span, _UNKNOWN)
+        found = _outside(query, why, query.span, _UNKNOWN)
+    return replace(found, monotonic=monotonic(query.root))
 
 
 @dataclass(frozen=True)
@@ -103,6 +109,34 @@ def _joined(piece: Piece) -> _Part:
         trivial(spj),
         certificate,
         (lambda: shape_of(spj)) if spj.plain else None,
+    )
+
+
+def _read_once(query: Query, *, aggregated: bool) -> list[_Part]:
+    """The parts of a query over stored tables."""
+    if aggregated:
+        raise NotFlatError("reading once is decided for joins, and this is an aggregate", None)
+    return [_read_in_order(each.query) for each in normal_forms(query)]
+
+
+def _read_in_order(spj: SpjQuery) -> _Part:
+    if spj.self_join:
+        raise NotFlatError("a table that is joined with itself is read for both at once", spj.span)
+    order = reading_order(spj)
+    rule = "arasu 9"
+    failed: list[Violation] = []
+    doubt = None
+    if order is None:
+        failed, doubt = _proof(spj, violations(spj), alone=True)
+    names = ", then ".join(order or ())
+    why = f"each table is read once: {names}" if len(spj.streams) > 1 else "the table is read once"
+    return _Part(
+        tuple(_against(spj, each, f"{rule} {each.condition}") for each in failed),
+        doubt,
+        _answer(spj),
+        Reason(rule, "MP204", why, span=spj.span),
+        trivial(spj),
+        lambda: one_pass_certificate(spj, order or ()),
     )
 
 
@@ -242,7 +276,7 @@ def _linear(query: Query, parts: Sequence[_Part], answer: SideUnits) -> Verdict:
 def _against(spj: SpjQuery, violation: Violation, rule: str) -> Reason:
     """A failing condition as a reason."""
     code = _CODES[violation.condition]
-    if violation.condition == "C1" and rule.startswith("arasu 8"):
+    if violation.condition == "C1" and rule.startswith("arasu 8."):
         code = "MP214"
     return Reason(
         rule,
@@ -294,37 +328,42 @@ def _folded(aliases: tuple[str, ...]) -> str:
 
 
 def _fails(spj: SpjQuery, violation: Violation, code: str) -> str:
-    names = ", ".join(f"`{each}`" for each in violation.attributes)
+    attributes = violation.attributes
+    one = len(attributes) == 1
+    names = ", ".join(f"`{each}`" for each in attributes)
     match violation.condition:
         case "C1":
-            only = violation.attributes[0]
             done = "grouped by" if code == "MP214" else "projected"
-            return f"{names} is {done} and {_missing(spj, only)}"
-        case "holistic":
-            missing = _missing(spj, violation.attributes[0])
-            return f"all values of {names} have to be known, and {missing}"
-        case "best":
-            return (
-                f"{names}: rows that are best in one are not in the other, and any may join later"
-            )
+            return f"{names} {'is' if one else 'are'} {done} and {_missing(spj, attributes)}"
         case "C2":
-            return f"{names} are joined by equality and have no bound"
+            return f"{names} are joined by equality and {_missing(spj, attributes)}"
+        case "holistic":
+            it = "it" if one else "they"
+            return f"all values of {names} have to be known, and {it} {_missing(spj, attributes)}"
+        case "best":
+            best, by = attributes[0], attributes[-1]
+            which = "it" if best == by else f"`{by}`"
+            return f"any row may have the best `{best}` that joins: later rows decide by {which}"
         case _:
-            kept = (
-                "are compared across streams, and more than one of a stream's columns has no bound"
+            why = (
+                "no one smallest or largest value of a stream is enough"
                 if spj.distinct
-                else "are compared across streams, and how many rows lie on each side is asked for"
+                else "how many rows lie on each side is asked for"
             )
-            return f"{names} {kept}"
+            return f"{names} {'is' if one else 'are'} compared across streams, and {why}"
 
 
-def _missing(spj: SpjQuery, attribute: Attribute) -> str:
-    interval = spj.predicate.interval(attribute)
-    if None not in (interval.low, interval.high):
-        return "takes any value in a range"
-    if interval.low is not None:
-        return "has no upper bound"
-    return "has no lower bound" if interval.high is not None else "has no bound"
+def _missing(spj: SpjQuery, attributes: Sequence[Attribute]) -> str:
+    """Which ends the columns lack, said of one or of all of them."""
+    intervals = [spj.predicate.interval(each) for each in attributes]
+    takes, has = ("takes", "has") if len(attributes) == 1 else ("take", "have")
+    low = any(each.low is None for each in intervals)
+    high = any(each.high is None for each in intervals)
+    if not low and not high:
+        return f"{takes} any value in a range"
+    if low and high:
+        return f"{has} no bound"
+    return f"{has} no {'lower' if low else 'upper'} bound"
 
 
 def _answer(spj: SpjQuery) -> SideUnits:

@@ -1,7 +1,7 @@
 """A plan as alternatives of one form: rows of a product of streams that pass some conditions.
 
 Subqueries in FROM are taken into the query around them, a union is several alternatives whose
-answers add up, and where duplicates are removed in the end, [NOT-free] EXISTS and IN are joins and
+answers add up, and where duplicates are removed in the end, EXISTS and IN are joins and
 a DISTINCT inside changes nothing.  What has no such form is `NotFlatError`, with its place.
 """
 

@@ -8,6 +8,7 @@ difference bound, because its `=` part alone would look unbounded where it is no
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 
 from millpond.memory.spj import Attribute
 from millpond.order import ZERO, Bound, DifferenceBounds
@@ -22,17 +23,25 @@ Constants = Callable[[Attribute], Sequence[int]]
 
 
 def lto_queries(
-    predicate: Closure, constants: Sequence[int] | Constants, *, offsets: bool = False
+    predicate: Closure,
+    constants: Sequence[int] | Constants,
+    *,
+    offsets: bool = False,
+    joined: int = 0,
 ) -> Iterator[Closure]:
     """P+ of every LTO query derived from a query with this P+; `offsets` says whether there are
-    comparisons such as `x < z + 5`, for which the order of a stream's columns is not enough."""
+    comparisons such as `x < z + 5`, for which the order of a stream's columns is not enough.
+
+    With `joined`, those with fewer nonredundant joins may be left out: filters make joins
+    redundant, or equal to others, but never independent of them.
+    """
     asked = list(joins(predicate)) if offsets else []
     told = constants if callable(constants) else _same(constants)
     choices = [
         *_against_constants(predicate.elements, told),
         *_within(predicate.elements, asked),
     ]
-    yield from _refine(predicate, choices)
+    yield from _refine(predicate, choices, joined)
 
 
 def _same(constants: Sequence[int]) -> Constants:
@@ -40,27 +49,33 @@ def _same(constants: Sequence[int]) -> Constants:
 
 
 def _refine(
-    predicate: Closure, choices: Sequence[tuple[list[Bound[Attribute]], ...]]
+    predicate: Closure, choices: Sequence[tuple[list[Bound[Attribute]], ...]], joined: int
 ) -> Iterator[Closure]:
     if not predicate.satisfiable:
+        return
+    if joined and sum(1 for _ in islice(joins(predicate), joined)) < joined:
         return
     if not choices:
         yield predicate
         return
     for alternative in choices[0]:
-        yield from _refine(predicate.with_bounds(alternative), choices[1:])
+        yield from _refine(predicate.with_bounds(alternative), choices[1:], joined)
 
 
 def _against_constants(
     attributes: Iterable[Attribute], constants: Constants
 ) -> Iterator[tuple[list[Bound[Attribute]], ...]]:
+    """Every place that a column can have among its constants: at one, or between two."""
     for x in attributes:
-        for k in constants(x):
-            yield (
-                [(x, ZERO, k - 1)],
+        places: list[list[Bound[Attribute]]] = [[]]
+        for k in sorted(constants(x)):
+            above = places.pop()
+            places += [
+                [*above, (x, ZERO, k - 1)],
                 [(x, ZERO, k), (ZERO, x, -k)],
                 [(ZERO, x, -k - 1)],
-            )
+            ]
+        yield tuple(places)
 
 
 def _within(

@@ -72,7 +72,8 @@ def parts_of(
     query: Query, node: Node, names: Sequence[str], *, distinct: bool
 ) -> tuple[Piece, ...]:
     """The parts of a plan under one projection."""
-    flats = flatten(node.input if isinstance(node, Distinct) else node, distinct=distinct)
+    below = node.input if isinstance(node, Distinct) else node
+    flats = flatten(below, distinct=distinct)
     reads = [{scan.stream.name for scan in each.inputs} for each in flats]
     parts: list[Piece] = []
     for place, flat in enumerate(flats):
@@ -147,7 +148,7 @@ def _branches(query: SpjQuery, *, by_filters: bool) -> Iterator[tuple[SpjQuery, 
 
 def _satisfiable(query: SpjQuery, found: Sequence[Condition]) -> bool:
     """Whether a conjunction can hold, what is left open in it aside."""
-    plain = conjunction([each for each in found if not _open(each)])
+    plain = tuple(each for each in conjunction(found) if not _open(each))
     return replace(query, conditions=plain).satisfiable
 
 

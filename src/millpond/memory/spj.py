@@ -119,8 +119,17 @@ class SpjQuery:
 
     @cached_property
     def void(self) -> frozenset[Attribute]:
-        """The attributes that have to be NULL."""
-        return frozenset(each.column for each in self.limits.values() if not each.ranges)
+        """The attributes that have to be NULL: no value is left to them that their type has."""
+        return frozenset(
+            each.column
+            for each in self.limits.values()
+            if not each.ranges or (each.null and self._only_null(each))
+        )
+
+    def _only_null(self, limit: In) -> bool:
+        column = self.columns[limit.column]
+        scale = scale_of({limit.column: column}, {limit.column: limit}, ())
+        return scale.values(column, limit).within(_times(column.values, scale.unit)).size == 0
 
     @cached_property
     def relevant(self) -> tuple[Attribute, ...]:
@@ -168,7 +177,12 @@ class SpjQuery:
             if each not in holes
             for bound in _interval(each, values.hull)
         )
-        return closure.with_bounds(bound for each in self.pairs for bound in self._bounds(each))
+        return closure.with_bounds(
+            bound
+            for each in self.pairs
+            if not self.void & set(each.columns)
+            for bound in self._bounds(each)
+        )
 
     def _bounds(self, pair: Pair) -> Iterable[Bound[Attribute]]:
         limit = pair.offset * self.scale.unit

@@ -101,6 +101,8 @@ class Verdict:
     state: tuple[StateEntry, ...] = ()
     state_bytes: int | None = None
     fixes: tuple[Fix, ...] = ()
+    monotonic: bool = True
+    """Whether its answer is known to grow only."""
     shape: Shape | None = field(default=None, compare=False, repr=False)
 
     @property

@@ -26,7 +26,7 @@ def verdict_dict(verdict: Verdict) -> dict[str, Any]:
             for each in verdict.state
         ],
         "because": [_reason(each) for each in verdict.because],
-        "patterns": {"root": "MON"},
+        "patterns": {"root": "MON" if verdict.monotonic else None},
         "witness": None,
         "fixes": [
             {

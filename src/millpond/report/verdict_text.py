@@ -30,6 +30,9 @@ def render_verdict(verdict: Verdict, style: Style = PLAIN, *, why: bool = False)
 def _lines(verdict: Verdict, style: Style, why: bool) -> Iterator[str]:
     head = style.paint(_COLOURS[verdict.memory], verdict.memory.value)
     yield f"{style.bold(verdict.name)}: {head}, {_summary(verdict)}"
+    for reason in verdict.because:
+        if reason.code == "MP204":  # the bound holds for this order alone
+            yield f"  {reason.text}"
     for entry in verdict.state:
         yield f"  {entry.formula}" + (f" = {entry.units}" if len(verdict.state) > 1 else "")
     if verdict.memory in (MemoryClass.LINEAR, MemoryClass.OUTSIDE) or why:
@@ -42,7 +45,7 @@ def _lines(verdict: Verdict, style: Style, why: bool) -> Iterator[str]:
     for fix in verdict.fixes[: None if why else _SHOWN]:
         yield f"  {style.paint('green', 'repair:')} {fix.text}"
         yield _indented(_indented(fix.sql))
-        units = f", at most {fix.units} units" if fix.units is not None else ""
+        units = f", at most {counted(fix.units, 'unit')}" if fix.units is not None else ""
         yield f"    then {fix.memory}{units}; answers: {fix.keeps_answers}"
     if why and len(verdict.fixes) == 0 and verdict.memory is MemoryClass.LINEAR:
         yield "  no repair was found among: DISTINCT, a range on a column that the verdict names"
@@ -53,7 +56,8 @@ def _summary(verdict: Verdict) -> str:
         case MemoryClass.NONE:
             return "0 units: nothing has to be remembered"
         case MemoryClass.CONSTANT:
-            return f"at most {verdict.units} units ({verdict.state_bytes} bytes), whatever comes"
+            units, size = counted(verdict.units, "unit"), counted(verdict.state_bytes, "byte")
+            return f"at most {units} ({size}), whatever comes"
         case MemoryClass.IMPRACTICAL:
             return f"at most {verdict.units} units, which is above the budget"
         case MemoryClass.LINEAR:
@@ -61,6 +65,14 @@ def _summary(verdict: Verdict) -> str:
         case MemoryClass.OUTSIDE:
             return "whether a bound exists is not decided"
     return f"grows with {verdict.growth}"
+
+
+def counted(number: int | None, what: str) -> str:
+    """
+    >>> counted(1, "unit"), counted(2, "unit")
+    ('1 unit', '2 units')
+    """
+    return f"{number} {what}" + ("" if number == 1 else "s")
 
 
 def _indented(text: str) -> str:
