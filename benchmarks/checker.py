@@ -1,8 +1,8 @@
 """Time of the polynomial checker (Arasu, Figure 2) beside going through all LTO queries.
 
 Random joins of 2 to 6 streams with 2 to 5 columns each and 12 predicates, from a seed: 4 to 12 of
-them compare columns of two streams, the others limit one by a constant; a third of the queries is
-over DOUBLE columns.  The enumeration is stopped after a while; the whole verdict, which builds the
+them compare columns of two streams, the others limit one by a constant; a third of them is over
+DOUBLE columns, and every other query is bounded.  The enumeration is stopped after a while; the whole verdict, which builds the
 synopsis for its number, is timed beside them.
 """
 
@@ -60,11 +60,13 @@ def run(*, quick: bool, say: Callable[[str], None]) -> Iterator[str]:
 
 
 def _query(seed: int, streams: int, columns: int) -> Query:
-    """A satisfiable join that something has to be decided of."""
+    """A join that something has to be decided of; every other one is bounded, so that neither way
+    stops at the first condition that fails."""
     rng = random.Random(1_000_000 * streams + 10_000 * columns + seed)
     while True:
         query = read_script(_text(rng, streams, columns)).queries[0]
-        if not trivial(_fresh(query)):
+        fresh = _fresh(query)
+        if not trivial(fresh) and (seed % 2 or not violations(fresh)):
             return query
 
 

@@ -79,6 +79,15 @@ def test_section_4_unsatisfiable_cycle() -> None:
     assert not closure.satisfiable
 
 
+def test_section_4_notation_of_q3() -> None:
+    """S(Q3) = {S, T}, C(Q3) = {10, 20}; E(Q3) has A and D beside the constants."""
+    spj = query(f"{S_ABC_T_DE}SELECT a FROM s, t WHERE a = d AND a > 10 AND d < 20")
+    assert [alias for alias, _ in spj.streams] == ["s", "t"]
+    assert names(list(spj.predicate.elements)) == ["s.a", "t.d"]
+    # The constants as the integers have them: a > 10 is a >= 11.
+    assert (spj.constants[0], spj.constants[-1]) == (11, 19)
+
+
 # Section 5 ----------------------------------------------------------------------------------------
 
 S_AB_T_C = "CREATE STREAM s (a INT, b INT); CREATE STREAM t (c INT);\n"
@@ -156,6 +165,29 @@ def test_example_5_11_the_same_with_duplicates_removed() -> None:
         ("t", "maximum of c"),
         ("emitted rows", "whether the row is out"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "kept_fails", "removed_fails"),
+    [
+        pytest.param("a FROM s, t WHERE a = d", [], [], id="all hold"),
+        pytest.param("a, b FROM s, t WHERE a = d", ["MP211"], ["MP211"], id="C1"),
+        pytest.param("a FROM s, t WHERE b = d", ["MP212"], ["MP212"], id="C2"),
+        pytest.param("a FROM s, t WHERE b < d", ["MP213"], [], id="C3, one extreme of each"),
+        pytest.param(
+            "a FROM s, t WHERE b < d AND c > e", ["MP213"] * 2, ["MP213"], id="C3, two extremes"
+        ),
+        pytest.param("b FROM s WHERE b > 10", [], ["MP211"], id="one stream"),
+    ],
+)
+def test_theorems_5_6_and_5_10_condition_by_condition(
+    text: str, kept_fails: list[str], removed_fails: list[str]
+) -> None:
+    text += f" {'AND' if 'WHERE' in text else 'WHERE'} a > 10 AND a < 20"
+    for word, fails in (("", kept_fails), ("DISTINCT ", removed_fails)):
+        found = verdict(f"{S_ABC_T_DE}SELECT {word}{text}")
+        assert found.bounded is not bool(fails)
+        assert [each for each in codes(found) if each not in ("MP201", "MP202")] == fails
 
 
 EXAMPLE_5_12 = (

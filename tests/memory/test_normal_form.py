@@ -21,7 +21,7 @@ from millpond.memory.flatten import NotFlatError
 from millpond.memory.normal_form import Piece, normal_forms
 from millpond.memory.spj import SpjQuery
 from millpond.plan import Expression, Field, Operator
-from millpond.run.evaluate import compiled
+from millpond.plan.evaluate import compiled
 
 Values = Mapping[Attribute, Any]
 _EPOCH = date(1970, 1, 1)

@@ -1,4 +1,4 @@
-"""Functions and types, rule by rule; `tests/run/test_evaluate.py` compares them with DuckDB."""
+"""Functions and types, rule by rule; `tests/plan/test_evaluate.py` compares them with DuckDB."""
 
 from __future__ import annotations
 

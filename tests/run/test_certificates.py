@@ -7,12 +7,16 @@ from itertools import product
 
 import pytest
 from tests.run.harness import BOUNDED_OF_TABLE_1, DDL, compiled
+from tests.strategies.spj import random_spj
 
+from millpond.language import read_script
+from millpond.memory import verdict_of
 from millpond.program import laws
 from millpond.program.lowered import Lowered
 from millpond.run import Arrivals
 from millpond.run.bulk import BulkLowering
 from millpond.run.tick import TickLowering
+from millpond.synopsis import program_of
 
 CERTIFICATES = {
     "Q1": 0,
@@ -57,3 +61,50 @@ def test_the_certificate_is_checked_after_every_piece() -> None:
     state.filled[0] = 10
     with pytest.raises(laws.LawBroken, match="and the certificate is 18"):
         laws.run(lowered, arrivals.batch(lowered.program).slice(0, 400), (), state)
+
+
+def share_reached(seed: int) -> float | None:
+    """How much of the certificate of a random bounded query is reached by every row of a box that
+    goes beyond its constants, in an order of chance; None where nothing is kept or it is large."""
+    rng = random.Random(seed)
+    text = random_spj(
+        rng, streams=(1, 3), columns=(1, 2), comparisons=(1, 6), constants=(1, 3), ranges=0.8,
+        checks=0.3, types=("INT",),
+    )  # fmt: skip
+    script = read_script(text.text)
+    verdict = verdict_of(script.queries[0])
+    if not verdict.units or verdict.shape is None or verdict.units > 2_000:
+        return None
+    program = program_of(script.queries[0], verdict)
+    low, high = min(text.constants, default=0) - 3, max(text.constants, default=0) + 3
+    rows: list[tuple[str, tuple[int | None, ...]]] = []
+    for stream in script.catalog:
+        values: list[list[int | None]] = []
+        for column in stream.columns:
+            inside = [x for x in range(low, high + 1) if x in column.declared]
+            values.append([*inside, None] if column.nullable else list(inside))
+        rows += [(stream.name, row) for row in product(*values)]
+    rng.shuffle(rows)
+    arrivals = Arrivals(script.catalog)
+    for at, (stream_name, row) in enumerate(rows[:4_000], 1):
+        arrivals.add(stream_name, row, at)
+    lowered, state = TickLowering(program, compiled=False), program.empty()
+    batch = arrivals.batch(program)
+    laws.run(lowered, batch, range(0, len(arrivals), 500), state)
+    return state.units() / verdict.units
+
+
+def reached(seeds: range) -> list[float]:
+    return [share for seed in seeds if (share := share_reached(seed)) is not None]
+
+
+def test_random_queries_reach_half_of_their_certificates() -> None:
+    found = reached(range(200))
+    assert len(found) > 60
+    assert sum(each >= 0.5 for each in found) >= 0.9 * len(found)
+
+
+@pytest.mark.heavy
+def test_random_queries_reach_half_of_their_certificates_at_length() -> None:
+    found = reached(range(1_000, 3_000))
+    assert sum(each >= 0.5 for each in found) >= 0.9 * len(found)

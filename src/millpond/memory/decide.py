@@ -13,9 +13,11 @@ from millpond.memory.aggregate import Grouped, aggregate_parts, failures
 from millpond.memory.aggregate_certificate import certificate_of
 from millpond.memory.arasu import Violation, theorem, trivial, violations
 from millpond.memory.certificate import Certificate, bytes_of, entries
+from millpond.memory.condition import Condition, In
 from millpond.memory.core import core
 from millpond.memory.family import proved
 from millpond.memory.flatten import NotFlatError
+from millpond.memory.independent import in_doubt
 from millpond.memory.normal_form import Piece, normal_forms
 from millpond.memory.one_pass import one_pass_certificate, reading_order
 from millpond.memory.reachable import reachable
@@ -172,19 +174,22 @@ def _proof(
         if not found:
             return failed, "a stream is joined with itself, and no input was found that proves it"
         failed = found
-    for each in (*spj.filters, *spj.links):
-        said = f"`{each.span.text}`" if each.span else "another condition"
-        return failed, f"{said} may bound it"
-    for condition in spj.conditions:
-        computed = [each for each in condition.columns if each.derived is not None]
-        if computed:
-            return failed, f"`{computed[0]}` is computed, and its values may be tied to others"
+    unclear = in_doubt(spj)
+    if unclear is not None:
+        return failed, f"{_said(unclear)} may bound it"
     exact = [
         each for each in failed if each.exact and all(x.derived is None for x in each.attributes)
     ]
     if not exact:
         return failed, _COMPUTED
     return exact, None if alone else _NOT_ALONE
+
+
+def _said(condition: Condition) -> str:
+    """A condition as the text has it."""
+    spans = condition.spans if isinstance(condition, In) else (getattr(condition, "span", None),)
+    found = next((each for each in spans if each is not None), None)
+    return "another condition" if found is None else f"`{found.text}`"
 
 
 def _together(query: Query, parts: Sequence[_Part], budget: int) -> Verdict:
@@ -341,9 +346,8 @@ def _fails(spj: SpjQuery, violation: Violation, code: str) -> str:
             it = "it" if one else "they"
             return f"all values of {names} have to be known, and {it} {_missing(spj, attributes)}"
         case "best":
-            best, by = attributes[0], attributes[-1]
-            which = "it" if best == by else f"`{by}`"
-            return f"any row may have the best `{best}` that joins: later rows decide by {which}"
+            best = "be the best" if one else f"have the best `{attributes[0]}`"
+            return f"any row may {best} that joins: later rows decide by `{attributes[-1]}`"
         case _:
             why = (
                 "no one smallest or largest value of a stream is enough"

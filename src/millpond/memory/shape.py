@@ -464,25 +464,32 @@ def _functions(
         asked.setdefault((side, partner), {})[mine] = offset
     merged: dict[_Name, list[int | None]] = {}
     partners: dict[_Name, list[Attribute]] = {}
+    farthest: dict[_Name, list[int | None]] = {}
     for (side, partner), terms in asked.items():
         base = min(terms.values()) if side is Side.LOW else max(terms.values())
         normal = tuple(sorted((each, offset - base) for each, offset in terms.items()))
         limits = meeting.closure.interval(partner)
-        limit = limits.low if side is Side.LOW else limits.high
-        merged.setdefault((side, normal), []).append(None if limit is None else limit - base)
+        near, far = (limits.low, limits.high) if side is Side.LOW else (limits.high, limits.low)
+        merged.setdefault((side, normal), []).append(None if near is None else near - base)
+        farthest.setdefault((side, normal), []).append(None if far is None else far - base)
         partners.setdefault((side, normal), []).append(partner)
     found = []
     for name, told_apart in merged.items():
         function = Function(*name, _clamp(own, *name, told_apart))
-        found.append(_counted(function, own, meeting.closure, partners[name]))
+        found.append(_counted(function, own, meeting.closure, partners[name], farthest[name]))
     return found
 
 
 def _counted(
-    function: Function, own: Closure, closure: Closure, partners: Sequence[Attribute]
+    function: Function,
+    own: Closure,
+    closure: Closure,
+    partners: Sequence[Attribute],
+    farthest: Sequence[int | None],
 ) -> Function:
     """A function of columns that are not the integers, with what has to be told apart of it: the
-    places of its grid, or, of what can lie anywhere, the gaps between its partners' values."""
+    places of its grid, or, of what can lie anywhere, the gaps between its partners' values; the
+    gap beyond the farthest of them only where rows that join nothing get so far."""
     values = [own.values(each) for each, _ in function.terms]
     if all(each.step == 1 and not each.dense for each in values):
         return function
@@ -491,10 +498,20 @@ def _counted(
         known = [each for each in sizes if each is not None]
         if len(known) < len(sizes):
             return replace(function, anywhere=function.clamp.size != 1)
-        return replace(function, told=sum(known) + len(known))
+        return replace(function, told=sum(known) + (not _short_of(function, farthest)))
     size = function.clamp.size
     step = min(each.step for each in values)
     return function if size is None else replace(function, told=(size - 1) // step + 2)
+
+
+def _short_of(function: Function, farthest: Iterable[int | None]) -> bool:
+    """Whether each value meets some partner, because a filter ends before the farthest of them."""
+    ends = [each for each in farthest if each is not None]
+    if function.side is Side.LOW:
+        high = function.clamp.high
+        return high is not None and any(high <= each for each in ends)
+    low = function.clamp.low
+    return low is not None and any(low >= each for each in ends)
 
 
 def _clamp(
@@ -549,14 +566,22 @@ def _exact_keys(
         ):
             continue
         seen.append(each)
-        values = predicate.values(each)
+        interval, size = predicate.interval(each), _size(predicate, each)
         yield Function(
             Side.EXACT,
             ((each, 0),),
-            predicate.interval(each),
+            interval,
             null_slot=query.nullable(each),
-            told=None if values.step == 1 and len(values.spans) == 1 else values.size,
+            told=None if size == interval.size else size,
         )
+
+
+def _size(predicate: Closure, attribute: Attribute) -> int | None:
+    """How many values a column takes, where it may be equal to one that takes fewer: a DOUBLE
+    that equals an INT has the integers only."""
+    equal = [x for x in predicate.elements if predicate.offset(x, attribute) is not None]
+    sizes = [predicate.values(each).size for each in (attribute, *equal)]
+    return min((each for each in sizes if each is not None), default=None)
 
 
 def _fixed(query: SpjQuery, predicate: Closure, each: Attribute) -> bool:

@@ -44,9 +44,9 @@ from millpond.plan import (
     columns_of,
     scans,
 )
+from millpond.plan.evaluate import compiled, holds
 from millpond.plan.functions import EvaluationError
 from millpond.run.contents import BEFORE, NEVER, Bag, Contents, Lived, Log, Moment
-from millpond.run.evaluate import compiled, holds
 from millpond.run.windows import Everything, Leaf, Windowed, assigned_on, window_on
 from millpond.schema import Row, Value
 

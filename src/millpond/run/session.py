@@ -17,13 +17,13 @@ from typing import Any
 
 from millpond.diagnostic import Diagnostic, MillpondError, RefusedError
 from millpond.plan import Query
+from millpond.plan.evaluate import no_value
 from millpond.plan.functions import EvaluationError
 from millpond.run.arrivals import Arrivals
 from millpond.run.clock import ArrivalClock, InterleavedClock, SeparateClock
 from millpond.run.contents import Bag, Moment
 from millpond.run.definition import DefinitionRun, Refresh, gives_rows
 from millpond.run.engine import LocalRun
-from millpond.run.evaluate import no_value
 from millpond.run.event import Event, Op
 from millpond.run.feed import TimedFeed, UntimedFeed
 from millpond.run.output import Teller, apply

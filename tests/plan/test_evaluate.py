@@ -32,7 +32,7 @@ from millpond.plan import (
     moments,
 )
 from millpond.plan.functions import EvaluationError, common_type, fits
-from millpond.run.evaluate import compiled, holds, no_value
+from millpond.plan.evaluate import compiled, holds, no_value
 from millpond.schema import (
     BIGINT,
     BOOLEAN,

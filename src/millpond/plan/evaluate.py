@@ -13,16 +13,14 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from millpond.diagnostic import Diagnostic, InputError, Span
-from millpond.plan import (
+from millpond.plan.expression import (
     COMPARISONS,
-    SCALARS,
     Call,
     Case,
     Cast,
     ColumnRef,
     Comparison,
     Expression,
-    Field,
     InList,
     Is,
     Literal,
@@ -30,7 +28,8 @@ from millpond.plan import (
     Not,
     Operator,
 )
-from millpond.plan.functions import EvaluationError, converter
+from millpond.plan.functions import SCALARS, EvaluationError, converter
+from millpond.plan.node import Field
 from millpond.schema import DOUBLE, TIMESTAMP, Kind, Row, Type, Value
 
 Evaluator = Callable[[Row], Value]
