@@ -182,6 +182,28 @@ def test_ctrl_c_stops_after_whole_lines_with_130(query: Path, options: tuple[str
         assert done.err == ""
 
 
+def test_ctrl_c_does_not_wait_for_the_end_of_what_has_arrived(tmp_path: Path) -> None:
+    """The whole file is read in one piece, and to answer all of it would take far too long."""
+    query, rows = tmp_path / "q.sql", tmp_path / "rows.jsonl"
+    query.write_text("CREATE STREAM s (a INT); SELECT COUNT(*) AS n FROM s x, s y WHERE x.a = y.a")
+    rows.write_bytes(jsonl({"s": {"a": 1}} for _ in range(20_000)))
+    with started("run", query, "--engine", "definition", "--input", rows) as running:
+        assert running.stdout is not None
+        first_line(running.stdout)
+        running.send_signal(signal.SIGINT)
+        out = running.stdout.read()
+        assert running.wait(LONGEST) == 130
+    assert out.endswith(b"\n")
+
+
+def test_standard_input_that_is_closed_is_said(query: Path) -> None:
+    for arguments in (["run", query, "--input", "-"], ["check", "-"], ["explain", "-"]):
+        command = " ".join(map(str, [*MILLPOND, *arguments]))
+        done = shell(f"{command} <&-", query.parent)
+        assert (done.code, len(done.codes)) == (2, 1)
+        assert "standard input is closed" in done.err
+
+
 # One whole road ---------------------------------------------------------------------------------
 
 

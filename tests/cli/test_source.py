@@ -93,7 +93,7 @@ def test_a_bad_row_of_a_source_is_named_by_file_and_line(query: Path, tmp_path: 
     assert f"--> {t / '2.csv'}:14:1" in done.err
     skipped = millpond("run", query, *sources, "--on-error", "skip")
     assert skipped.code == 0
-    assert skipped.err.endswith("1 bad rows skipped\n")
+    assert skipped.err.endswith("1 bad row skipped\n")
     assert len(skipped.lines) == len(done.lines) + 1
 
 

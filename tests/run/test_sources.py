@@ -362,7 +362,7 @@ def test_a_source_may_be_a_uri(tmp_path: Path) -> None:
         ("rows.csv", b"a\n1\n", "the header has `a`"),
         ("rows.csv", b"a,b c,d\n1,2,3\n", "the header has `a`, `b c`, `d`"),
         ("rows.csv", b"", "the header has no columns"),
-        ("rows.csv", b"a,b c\n" + b"x" * 200_000, "line 2 is no csv"),
+        ("rows.csv", b'"a,b c\n1,2', "the header has no columns"),
         ("rows.parquet", b"nonsense", "cannot read the source of `s`"),
         ("rows.parquet", b"", "cannot read the source of `s`"),
     ],

@@ -5,15 +5,27 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from millpond.cli.lock import Lock
 from millpond.diagnostic import CODES, Diagnostic, UserError, did_you_mean, page
 from millpond.language import read_file, read_script
-from millpond.memory import DEFAULT_BUDGET, MemoryClass, Verdict, repairs, verdict_of
+from millpond.memory import (
+    DEFAULT_BUDGET,
+    DEFAULT_SIZE,
+    MemoryClass,
+    Verdict,
+    repairs,
+    unproved,
+    verdict_of,
+    witness_of,
+)
 from millpond.plan import Script
-from millpond.report import Style, render_page, render_verdict, verdict_dict
+from millpond.report import Style, render_diagnostic, render_page, render_verdict, verdict_dict
+from millpond.run.respond import Responses
 
 
 def check(
@@ -29,6 +41,18 @@ def check(
         bool, typer.Option(help="Also fail on impractical (1) and undecided (3) queries.")
     ] = False,
     why: Annotated[bool, typer.Option("--why", help="Add the rule behind each verdict.")] = False,
+    witness: Annotated[
+        int | None,
+        typer.Option(
+            "--witness", metavar="N", min=1, max=64, help="Print inputs that need 2^N states."
+        ),
+    ] = None,
+    lock: Annotated[
+        str | None,
+        typer.Option(
+            "--lock", metavar="FILE", help="Keep verdicts in a file; fail if one gets worse."
+        ),
+    ] = None,
     one_pass: Annotated[
         bool,
         typer.Option("--one-pass", help="Ask it of stored tables that are read once each."),
@@ -69,21 +93,32 @@ def check(
         )
     documents = []
     verdicts: list[Verdict] = []
+    kept = None if lock is None else Lock(Path(lock))
+    worse: list[Diagnostic] = []
     for file in files:
         script = read_file(file, dialect, stored=one_pass)
-        found_in_file = check_script(script, budget, one_pass=one_pass, dialect=dialect)
+        found_in_file = check_script(
+            script, budget, one_pass=one_pass, dialect=dialect, witness=witness
+        )
         verdicts += found_in_file
         for verdict in found_in_file:
+            fallen = None if kept is None else kept.add(file, verdict)
+            worse += [] if fallen is None else [fallen]
             if json_:
                 named = verdict_dict(verdict)
                 documents.append({"file": file, **named} if len(files) > 1 else named)
             else:
                 if len(files) > 1:
                     print(style.dim(f"{file}:"), end=" ")
-                print(render_verdict(verdict, style, why=why))
+                shown = render_verdict(verdict, style, why=why, witness=witness is not None)
+                print(shown)
     if json_:
         print(json.dumps({"version": 1, "queries": documents}, ensure_ascii=False, indent=2))
-    return exit_code(verdicts, strict=strict)
+    for each in worse:
+        print(render_diagnostic(each, Style.of(sys.stderr)), file=sys.stderr)
+    if kept is not None and not worse:
+        kept.write()
+    return 1 if worse else exit_code(verdicts, strict=strict)
 
 
 def check_script(
@@ -92,6 +127,7 @@ def check_script(
     *,
     one_pass: bool = False,
     dialect: str = "cql",
+    witness: int | None = None,
 ) -> list[Verdict]:
     """The verdicts on the queries of a file, with repairs."""
     if not script.queries:
@@ -111,6 +147,9 @@ def check_script(
     verdicts = []
     for query in script.queries:
         verdict = verdict_of(query, budget=budget, one_pass=one_pass)
+        if verdict.memory is MemoryClass.LINEAR and not one_pass:
+            shown = witness_of(verdict, Responses(query), witness or DEFAULT_SIZE)
+            verdict = unproved(verdict) if shown is None else replace(verdict, witness=shown)
         fixes = repairs(script, query, verdict, read)
         verdicts.append(replace(verdict, fixes=fixes))
     return verdicts

@@ -34,7 +34,8 @@ class Rejects:
             self._file.close()
         if self.count:
             see = f", see {self._path}" if self._path else ""
-            print(f"millpond: {self.count} bad rows skipped{see}", file=sys.stderr)
+            rows = "1 bad row" if self.count == 1 else f"{self.count} bad rows"
+            print(f"millpond: {rows} skipped{see}", file=sys.stderr)
 
     def add(self, reject: Reject) -> None:
         self.count += 1

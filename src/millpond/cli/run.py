@@ -51,6 +51,8 @@ from millpond.synopsis import program_of
 
 _TURN = 8192
 """Rows of one source before those of the next one."""
+_STEP = 256
+"""Events that a query by definition is given at a time, so that Ctrl-C is not long in coming."""
 
 
 def run(
@@ -281,13 +283,19 @@ def _pieces(script: Script, options: Options, waiting: _Waiting) -> Iterator[lis
     else:
         pieces = chain(pieces, _interleaved(script, options))
     size, held = options.batch_rows, list[Event | Reject]()
+    slow = options.engine is Engine.DEFINITION or options.allow_unbounded
+    # A batch whose last instant alone is printed has to stay whole.
+    whole = not slow or options.instants is Instants.BATCH
     while True:
         with waiting.for_input():
             piece = next(pieces, None)
         if piece is None:
             break
         if size is None:
-            yield piece
+            step = max(1, len(piece)) if whole else _STEP
+            for start in range(0, len(piece), step):
+                waiting.stop_if_asked()
+                yield piece[start : start + step]
             continue
         held += piece
         while len(held) >= size:
@@ -349,10 +357,13 @@ class _Waiting:
         self.interrupted = False
         self._waiting = False
 
-    @contextmanager
-    def for_input(self) -> Iterator[None]:
+    def stop_if_asked(self) -> None:
         if self.interrupted:
             raise KeyboardInterrupt
+
+    @contextmanager
+    def for_input(self) -> Iterator[None]:
+        self.stop_if_asked()
         self._waiting = True
         try:
             yield

@@ -134,6 +134,19 @@ _PAGES = (
         "WITH (unit = 'second');",
     ),
     Page(
+        "MP112",
+        "an aggregate that is declared wrongly",
+        "CREATE AGGREGATE names a function of one column, where its code is, and what verdicts go "
+        "by: its `class` (distributive, algebraic or holistic), whether `duplicates` count, and "
+        "of how many `units` a state of it is. docs/language.md has an example.",
+        "CREATE STREAM s (a INT); CREATE AGGREGATE geo (x DOUBLE) RETURNS DOUBLE LANGUAGE python "
+        "AS 'means:Geo' WITH (class = 'algebraic', duplicates = 'sensitive'); "
+        "SELECT geo(a) FROM s",
+        "CREATE STREAM s (a INT); CREATE AGGREGATE geo (x DOUBLE) RETURNS DOUBLE LANGUAGE python "
+        "AS 'means:Geo' WITH (class = 'algebraic', duplicates = 'sensitive', units = 2); "
+        "SELECT geo(a) FROM s",
+    ),
+    Page(
         "MP131",
         "an unknown function, or one that no continuous query can have",
         "An answer is a function of the rows that have come and of nothing else, so that running "
@@ -274,7 +287,8 @@ _PAGES = (
         "MP203",
         "bounded: an aggregate query whose answer and synopses are",
         "Arasu's Theorems 8.5 and 8.6 hold: groups are finitely many, holistic aggregates are of "
-        "bounded columns, and aggregates of others are kept as partial ones below the join.",
+        "bounded columns, and aggregates of others are kept as partial ones below the join. Users' "
+        "aggregates go by Theorems 8.3 and 8.4: over a join their columns are bounded, too.",
         "SELECT a, SUM(b) FROM s WHERE a BETWEEN 1 AND 9 GROUP BY a",
         "nothing: this is what one wants",
     ),
@@ -358,8 +372,9 @@ _PAGES = (
     ),
     Page(
         "MP301",
-        "a line of the input is not a JSON event",
-        "Tagged input has one JSON object a line, with one stream's name as its only key.",
+        "a line of the input is not an event",
+        "Tagged input has one JSON object a line, with one stream's name as its only key; in a "
+        "line of csv, quotes stand around a whole field and are closed.",
         '{"s": {"a": 1}',
         '{"s": {"a": 1}}',
     ),
@@ -463,6 +478,14 @@ _PAGES = (
         "promise only what holds",
     ),
     Page(
+        "MP315",
+        "the code of a user's aggregate failed",
+        "The code raised an exception, or gave a value that is none of the declared type. "
+        "Whatever it does, the run stops behind the last instant that has an answer.",
+        "def final(self, state): return sum(state) / len(state)",
+        "def final(self, state): return sum(state) / len(state) if state else None",
+    ),
+    Page(
         "MP401",
         "not run: the query's memory has no bound",
         "Running it would end when memory does. `millpond check` says which columns it grows "
@@ -522,6 +545,24 @@ _PAGES = (
         "that keeps it inside them: joins and DISTINCT over integer columns have steps so far.",
         "CREATE STREAM s (a INT); SELECT COUNT(*) FROM s",
         "--engine definition, which keeps all of its input",
+    ),
+    Page(
+        "MP409",
+        "the code of a user's aggregate cannot be loaded",
+        "AS 'package.module:Name' is looked for in the folder of the file that says it, and then "
+        "where Python looks, when a query that uses it runs. Name is an object, or a class that "
+        "is made without arguments, with init(), step(state, value), merge(one, other) and "
+        "final(state).",
+        "AS 'maens:GeoMean'",
+        "AS 'means:GeoMean'",
+    ),
+    Page(
+        "MP409",
+        "a verdict is worse than the lock says",
+        "`millpond check --lock FILE` keeps the class and the number of each query, so that an edit "
+        "which makes one worse does not go unseen. The file is left as it was.",
+        "millpond check queries.sql --lock verdicts.json",
+        "the query as it was, or a lock without its line",
     ),
     Page(
         "MP501",

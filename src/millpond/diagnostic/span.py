@@ -53,6 +53,10 @@ class Span:
     def text(self) -> str:
         return self.source.text[self.start : self.end]
 
+    def meets(self, other: Span) -> bool:
+        """Whether both have a character in common."""
+        return self.start < other.end and other.start < self.end
+
     def to(self, other: Span) -> Span:
         """The smallest span that covers both."""
         return Span(self.source, min(self.start, other.start), max(self.end, other.end))

@@ -14,9 +14,9 @@ from sqlglot import exp
 from millpond.diagnostic import Diagnostic, Span, UserError
 from millpond.language.constants import shown
 from millpond.language.expressions import ExpressionBinder, NoAggregates
+from millpond.language.functions import AggregateFunction, aggregate_of
 from millpond.language.scope import Scope, unique
 from millpond.plan import (
-    AGGREGATES,
     Aggregate,
     AggregateCall,
     Call,
@@ -63,8 +63,9 @@ class Grouping:
     def collect(self, call: exp.Anonymous, condition: exp.Expr | None, scope: Scope) -> Expression:
         """An aggregate function, as the column that holds its value."""
         span = self._binder.of(call)
-        function = AGGREGATES[str(call.name).upper()]
-        distinct, argument = self._argument(call, scope, function.name, span)
+        function = aggregate_of(call, self._binder.catalog)
+        assert function is not None
+        distinct, argument = self._argument(call, scope, function, span)
         filter_ = None if condition is None else self._binder.condition(condition, scope, INSIDE)
         result = HUGEINT if argument is None else function.result(argument.type)
         if result is None:
@@ -93,6 +94,7 @@ class Grouping:
             result,
             filter_,
             span,
+            function.declared,
         )
         self._calls.append(made)
         return _ref(made)
@@ -123,9 +125,9 @@ class Grouping:
         return rebuilt(expression, lambda each: self.over(each, tree))
 
     def _argument(
-        self, call: exp.Anonymous, scope: Scope, name: str, span: Span
+        self, call: exp.Anonymous, scope: Scope, function: AggregateFunction, span: Span
     ) -> tuple[bool, Expression | None]:
-        arguments = list(call.expressions)
+        arguments, name = list(call.expressions), function.name
         distinct = len(arguments) == 1 and isinstance(arguments[0], exp.Distinct)
         if distinct:
             arguments = list(arguments[0].expressions)
@@ -134,7 +136,7 @@ class Grouping:
             return False, None
         if len(arguments) != 1 or star:
             given = ", ".join(shown(each) for each in arguments) or "nothing"
-            helps = [f"{name} takes one argument: {AGGREGATES[name].takes}"]
+            helps = [f"{name} takes one argument: {function.takes}"]
             if star:
                 helps.append("COUNT(*) counts rows")
             said = f"{name} does not take {given}"

@@ -1,8 +1,9 @@
 """Resolves the names and types of a query and makes a plan of it.
 
 Every part of the parsed tree is either understood or refused: `Context.refuse_the_rest` looks at
-what sqlglot filled in, so that a clause that is not built can never be passed over.  A SELECT is
-bound in `select.py` and `project.py`; here is what holds SELECTs together.
+what sqlglot filled in, so that a clause that is not built can never be passed over, and what all
+others leave is found by `unread.py`.  A SELECT is bound in `select.py` and `project.py`; here is
+what holds SELECTs together.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from millpond.language.project import Projector
 from millpond.language.settle import settled
 from millpond.language.spans import Places
 from millpond.language.tree import ChangesOf, EmitClause, WindowTable
+from millpond.language.unread import IN_QUERIES, refusals
 from millpond.plan import (
     ColumnRef,
     Difference,
@@ -45,10 +47,25 @@ class _Binder:
 
     def bind(self, tree: exp.Expr) -> Node:
         self._context.close = self._closes(tree)
-        plan = self.query(tree)
+        plan = None
+        try:
+            plan = self.query(tree)
+        except UserError as error:
+            self._context.errors.add(error)
+        self._refuse_unread(tree, bound=plan is not None)
         self._context.errors.checkpoint()
+        assert plan is not None
         settled(plan, self._context.places.whole)
         return plan
+
+    def _refuse_unread(self, tree: exp.Expr, *, bound: bool) -> None:
+        """Notes what nothing has read, but for what is inside a part that is refused already."""
+        blamed = [each.span for each in self._context.errors.diagnostics if each.span is not None]
+        bound = bound and not blamed
+        for error in refusals(tree, IN_QUERIES, self._context.places, bound=bound):
+            span = error.diagnostics[0].span
+            if span is not None and not any(span.meets(each) for each in blamed):
+                self._context.errors.add(error)
 
     def _closes(self, tree: exp.Expr) -> bool:
         """Whether windows are said when they close, which is how TUMBLE, HOP and SESSION do."""

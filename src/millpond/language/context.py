@@ -69,7 +69,7 @@ class Context:
     """Whether windows of TUMBLE, HOP and SESSION are said when they close."""
 
     def __post_init__(self) -> None:
-        self.expressions = ExpressionBinder(self.places)
+        self.expressions = ExpressionBinder(self.places, self.catalog)
 
     def of(self, tree: exp.Expr) -> Span:
         """The span of a part."""

@@ -23,6 +23,7 @@ from millpond.language.spans import Places
 from millpond.language.times import TimeReader
 from millpond.language.tree import Declaration, Option, TimeColumn, Watermark
 from millpond.language.type_names import type_of
+from millpond.language.unread import IN_DECLARATIONS, refusals
 from millpond.schema import INTEGER_TYPES, Column, Form, Stream
 from millpond.schema.check import ANY
 
@@ -64,6 +65,8 @@ def declare_stream(tree: Declaration, places: Places) -> Stream:
     until = _tried(lambda: options.until(form, stream.time_type, name_span), errors)
     rows = _tried(lambda: options.rows_per_instant(time), errors)
     retroactive = _tried(lambda: options.retroactive(form), errors)
+    for error in refusals(tree, IN_DECLARATIONS, places):
+        errors.add(error)
     errors.checkpoint()
     return replace(stream, until=until, rows_per_instant=rows, retroactive=retroactive is not False)
 

@@ -16,6 +16,7 @@ from millpond.diagnostic import Collector as Errors
 from millpond.diagnostic import Diagnostic, Span, UserError, did_you_mean
 from millpond.language.constants import constant_of, not_built, shown
 from millpond.language.declare import type_of
+from millpond.language.functions import aggregate_of
 from millpond.language.refused import (
     misplaced_subquery,
     no_condition,
@@ -27,7 +28,6 @@ from millpond.language.scope import Scope
 from millpond.language.spans import Places
 from millpond.language.tree import STREAM_OPERATORS
 from millpond.plan import (
-    AGGREGATES,
     SCALARS,
     Call,
     Case,
@@ -43,7 +43,7 @@ from millpond.plan import (
 )
 from millpond.plan.functions import REFUSED_FUNCTIONS, cast_allowed, common_type, convert
 from millpond.plan.moments import PARTS, UNITS
-from millpond.schema import BOOLEAN, NULL, Kind, Type
+from millpond.schema import BOOLEAN, NULL, Catalog, Kind, Type
 
 _COMPARISONS: dict[type[exp.Expr], Operator] = {
     exp.LT: Operator.LT,
@@ -92,8 +92,9 @@ ANYWHERE = NoAggregates("here", IN_ROWS)
 class ExpressionBinder:
     """Binds expressions against a scope."""
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: Places, catalog: Catalog) -> None:
         self._places = places
+        self.catalog = catalog
         self._dispatch: dict[type[exp.Expr], _Bind] = {
             exp.Paren: lambda tree, scope, into: self.bind(tree.this, scope, into),
             exp.Column: self._column,
@@ -301,7 +302,7 @@ class ExpressionBinder:
 
     def _call(self, tree: exp.Anonymous, scope: Scope, into: Into) -> Expression:
         name, span = str(tree.name).upper(), self.of(tree)
-        if name in AGGREGATES:
+        if aggregate_of(tree, self.catalog) is not None:
             return self._aggregate(tree, None, scope, into)
         if name.replace("-", "_").removesuffix("_RESTORE") in STREAM_OPERATORS:
             raise UserError(
@@ -315,7 +316,9 @@ class ExpressionBinder:
         self._refuse_window(tree)
         if name not in SCALARS:
             known = name in REFUSED_FUNCTIONS
-            raise unknown_function(str(tree.name), span if known else self._places.head(tree))
+            place = span if known else self._places.head(tree)
+            declared = [each.name for each in self.catalog.aggregates]
+            raise unknown_function(str(tree.name), place, declared)
         for each in tree.expressions:
             if isinstance(each, exp.Distinct | exp.Star):
                 said = "DISTINCT" if isinstance(each, exp.Distinct) else "`*`"
@@ -338,7 +341,7 @@ class ExpressionBinder:
 
     def _filtered(self, tree: exp.Filter, scope: Scope, into: Into) -> Expression:
         call = tree.this
-        if not isinstance(call, exp.Anonymous) or str(call.name).upper() not in AGGREGATES:
+        if aggregate_of(call, self.catalog) is None:
             raise UserError(
                 Diagnostic(
                     "MP132", "FILTER goes with an aggregate function", self.of(tree), helps=()

@@ -18,6 +18,11 @@ class Findings(Collector):
         self.number = 0
         """How often something was found, the same twice included."""
 
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What was found so far."""
+        return tuple(self._noted)
+
     def add(self, error: MillpondError) -> None:
         self.number += 1
         new = [each for each in error.diagnostics if each not in self._noted]

@@ -160,6 +160,10 @@ class Grammar(Parser):
             self._expect("`END`")
         return self.expression(exp.Case(this=subject, ifs=arms, default=default))
 
+    def _negate_range(self, this: exp.Expr | None = None) -> exp.Expr | None:
+        """NOT of a condition is a node of its own in all dialects, and never a mark on another."""
+        return None if this is None else self.expression(exp.Not(this=this))
+
     def _parse_between(self, this: exp.Expr | None) -> exp.Between:
         symmetric = True if self._match_text_seq("SYMMETRIC") else None
         if symmetric is None:

@@ -69,11 +69,25 @@ class ClauseGrammar(Grammar):
         before = self._index
         tree = super().parse_set_operation(this, consume_pipe, intersect_only)
         if tree is not None and tree.args.get("by_name"):
-            words = self._tokens[before:]
-            place = next(place for place, each in enumerate(words) if each.text.upper() == "BY")
-            by, name = words[place], words[place + 1]
-            raise UnbuiltError("BY NAME", by, name, "name the columns in one order")
+            words = [each.text.upper() for each in self._tokens[before : self._index]]
+            word = "BY" if "BY" in words else "CORRESPONDING"
+            first = self._tokens[before + words.index(word)]
+            last = self._tokens[before + words.index(word) + (word == "BY")]
+            said = "BY NAME" if word == "BY" else word
+            raise UnbuiltError(said, first, last, "name the columns in one order")
         return tree
+
+    def _parse_using_identifiers(self) -> list[exp.Expr]:
+        """The columns of USING; sqlglot would take the name before a point off."""
+        return self._parse_wrapped_csv(self._using_column, optional=True)
+
+    def _using_column(self) -> exp.Expr | None:
+        start, column = self._index, self._parse_column()
+        if column is None or (isinstance(column, exp.Column) and not column.table):
+            return None if column is None else column.this
+        last = self._prev
+        self._retreat(start)
+        return self._expect("the name of a column that both sides have", last=last)
 
     # GROUP BY --------------------------------------------------------------------------------
 

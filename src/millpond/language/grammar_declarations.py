@@ -1,4 +1,4 @@
-"""The grammar of CREATE: streams, tables and named queries, ours and those of other dialects.
+"""The grammar of CREATE: streams, tables, aggregates and named queries, ours and those of others.
 
 What is declared comes out as a `Declaration` that says everything as it was written; what it means
 is for `declare.py` to say.  CREATE SOURCE, IF NOT EXISTS, TEMPORARY, `FORMAT PLAIN ENCODE JSON` and
@@ -13,7 +13,14 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
 from millpond.language.grammar_changes import QUERY_STARTS, ChangesGrammar
-from millpond.language.tree import Declaration, Length, Option, TimeColumn, Watermark
+from millpond.language.tree import (
+    AggregateDeclaration,
+    Declaration,
+    Length,
+    Option,
+    TimeColumn,
+    Watermark,
+)
 
 DECLARED = {
     "STREAM": ("STREAM",),
@@ -21,6 +28,7 @@ DECLARED = {
     "TABLE": ("TABLE",),
     "STATIC TABLE": ("STATIC", "TABLE"),
     "SOURCE": ("SOURCE",),
+    "AGGREGATE": ("AGGREGATE",),
 }
 """What CREATE declares, by the words for it."""
 ASKED = {
@@ -47,7 +55,8 @@ class PondParser(ChangesGrammar):
             self._match_texts(("TEMPORARY", "TEMP"))
         for kind, words in DECLARED.items():
             if self._match_text_seq(*words):
-                return self._parse_declaration(kind)
+                aggregate = kind == "AGGREGATE"
+                return self._parse_aggregate() if aggregate else self._parse_declaration(kind)
         for words in ASKED.values():
             if self._match_text_seq(*words):
                 return self._parse_named_query()
@@ -83,6 +92,56 @@ class PondParser(ChangesGrammar):
         return self.expression(
             Declaration(this=table, kind=kind, expressions=items, clauses=clauses)
         )
+
+    def _parse_aggregate(self) -> exp.Expr:
+        """`CREATE AGGREGATE [FUNCTION] f (x DOUBLE) RETURNS DOUBLE LANGUAGE python AS '...' WITH
+        (...)`, what stands behind RETURNS in any order."""
+        if self._next and self._next.token_type is not TokenType.L_PAREN:
+            self._match_text_seq("FUNCTION")
+        self._if_not_exists()
+        name = self._needed(
+            lambda: self._parse_id_var(any_token=False), "the name of the aggregate"
+        )
+        if not self._match(TokenType.L_PAREN):
+            self._expect("its argument in parentheses", "write `(x DOUBLE)`")
+        arguments = self._parse_csv(self._parse_field_def)
+        self._match_r_paren()
+        if not self._match_text_seq("RETURNS"):
+            self._expect("`RETURNS`", "write `RETURNS DOUBLE`")
+        made = AggregateDeclaration(
+            this=name, expressions=arguments, returns=self._needed_type(), options=[]
+        )
+        while self._parse_aggregate_clause(made):
+            pass
+        return self.expression(made)
+
+    def _parse_aggregate_clause(self, made: AggregateDeclaration) -> bool:
+        first = self._curr
+        if self._match_text_seq("WITH", "("):
+            made.args["options"] += self._parse_csv(self._parse_option)
+            self._match_r_paren()
+            return True
+        if not made.args.get("language") and self._match_text_seq("LANGUAGE"):
+            word = self._parse_var_or_string(True)
+            made.set("language", self._placed(self._needed(lambda: word, "a language"), first))
+            return True
+        if not made.args.get("code") and self._match(TokenType.ALIAS):
+            first = self._curr
+            said = self._parse_string()
+            if said is None:
+                self._expect("a text", "write AS 'package.module:Name'")
+            made.set("code", self._placed(said, first))
+            return True
+        return False
+
+    def _needed_type(self) -> exp.Expr:
+        """A type; a word that is none is one of the user's, which nothing knows."""
+        first = self._curr
+        found: exp.Expr = self._needed(self._parse_types, "a type")
+        if isinstance(found, exp.DataType):
+            return found
+        unknown = exp.DataType(this=exp.DType.USERDEFINED, kind=found.name)
+        return self._placed(unknown, first)
 
     def _parse_declared_item(self) -> exp.Expr | None:
         return self._parse_time_clause() or self._parse_constraint() or self._parse_field_def()

@@ -51,6 +51,7 @@ from millpond.schema import Stream
 
 _SIDES = {"LEFT": Side.LEFT, "RIGHT": Side.RIGHT, "FULL": Side.FULL}
 _TABLE_TAKES = {"this", "alias", "joins", "pond_window"}
+_JOIN_TAKES = {"this", "on", "using", "kind", "side", "method", "pond_comma"}
 
 
 @dataclass
@@ -84,10 +85,8 @@ class InputBinder:
         """All of FROM; what is wrong goes to the collector."""
         groups = [self._first(clause.this)]
         for join in joins:
-            self._context.refuse_the_rest(
-                join, {"this", "on", "using", "kind", "side", "method", "pond_comma"}
-            )
             if join.args.get("pond_comma") and not join.kind:
+                self._context.refuse_the_rest(join, _JOIN_TAKES)
                 groups.append(self._first(join.this))
             else:
                 self._join(groups[-1], join)
@@ -107,6 +106,8 @@ class InputBinder:
         try:
             inner = tree.this if isinstance(tree, exp.Subquery) else None
             if isinstance(inner, exp.Table | exp.Subquery) and not tree.args.get("alias"):
+                self._refuse_window_behind(tree)
+                self._context.refuse_the_rest(tree, {"this", "joins"})
                 self._into(group, inner)
                 for join in tree.args.get("joins") or ():
                     self._join(group, join)
@@ -118,9 +119,19 @@ class InputBinder:
             self._context.errors.add(error)
             self._scope.missing[_called(tree).lower()] = error
 
+    def _refuse_window_behind(self, tree: exp.Expr) -> None:
+        """Of inputs in parentheses each has a window of its own."""
+        clause = tree.args.get("pond_window")
+        if clause is not None:
+            said = "a window behind parentheses has no stream of its own"
+            helps = ("write it behind the stream: FROM (s [RANGE 10] JOIN t ON ...)",)
+            place = self._context.places.of(clause)
+            raise UserError(Diagnostic("MP134", said, place, helps=helps))
+
     # Joins -----------------------------------------------------------------------------------
 
     def _join(self, group: Group, join: exp.Join) -> None:
+        self._context.refuse_the_rest(join, _JOIN_TAKES)
         known = len(self._scope.columns)
         inner = self._first(join.this)
         if not group.inputs or not inner.inputs:
@@ -133,7 +144,7 @@ class InputBinder:
         except UserError as error:
             self._context.errors.add(error)
             conditions = []
-        semi = kind in ("SEMI", "ANTI")
+        semi = kind in ("SEMI", "ANTI") and side in ("", "LEFT")
         if semi:  # the right side is seen by the condition only
             del self._scope.columns[known:]
         if self._context.errors.number > self._before:
@@ -193,7 +204,7 @@ class InputBinder:
             place = self._context.places.of(clause)
             if not stream.is_stream:
                 raise no_window_of_table(stream, place)
-            node = Window(node, self._spec(clause, node, stream.name, place), span)
+            node = Window(node, self._spec(clause, node, (stream.name, name), place), span)
         self._scope.add(name, node)
         return node
 
@@ -228,7 +239,7 @@ class InputBinder:
                     raise _no_window(place)
                 plan = Results(plan, span)
             derived = Alias(plan, plan_alias, span)
-            node = Window(derived, self._spec(clause, derived, name, place), span)
+            node = Window(derived, self._spec(clause, derived, (name,), place), span)
         self._scope.add(name, node)
         return node
 
@@ -251,19 +262,24 @@ class InputBinder:
 
     # Windows ---------------------------------------------------------------------------------
 
-    def _spec(self, clause: WindowClause, node: Node, name: str, span: Span) -> WindowSpec:
+    def _spec(
+        self, clause: WindowClause, node: Node, names: Sequence[str], span: Span
+    ) -> WindowSpec:
         partition = tuple(
-            self._own(each, node, span).name for each in clause.args.get("partition") or ()
+            self._own(each, node, names, span).name for each in clause.args.get("partition") or ()
         )
-        return window_spec(clause, time_of(node), partition, self._context.places, f"`{name}`")
+        return window_spec(clause, time_of(node), partition, self._context.places, f"`{names[0]}`")
 
-    def _own(self, tree: exp.Expr, node: Node, span: Span) -> ColumnRef:
-        """A column of the window's own stream."""
+    def _own(self, tree: exp.Expr, node: Node, names: Sequence[str], span: Span) -> ColumnRef:
+        """A column of the window's own input, which may be qualified by any of these names."""
         scope = Scope()
-        scope.add(next((each.alias for each in node.fields if each.alias), ""), node)
+        scope.add(names[0], node)
         if not isinstance(tree, exp.Column):
             raise not_built(f"PARTITION BY {shown(tree)}", span, "write a column of the stream")
-        found = scope.find("", tree.name, self._context.places.of(tree, span))
+        own = tree.table.lower() in {each.lower() for each in names}
+        found = scope.find(
+            "" if own else tree.table, tree.name, self._context.places.of(tree, span)
+        )
         assert isinstance(found, ColumnRef)
         return found
 
@@ -277,13 +293,16 @@ class InputBinder:
         if stream.time is None:
             raise no_time(f"`{stream.name}`", word)
         column = tree.args.get("column")
+        if column is not None and column.table.lower() not in ("", stream.name.lower()):
+            Scope().find(column.table, column.name, self._context.places.of(column, span))
         if column is not None and column.name.lower() != stream.time.column.lower():
             raise _no_time_column(
                 column.name, stream, stream.time.column, self._context.places.of(column, span)
             )
         scan = Scan(stream, unique(name, self._taken()), word)
         partition = tuple(
-            self._own(each, scan, span).name for each in tree.args.get("partition") or ()
+            self._own(each, scan, (stream.name, name), span).name
+            for each in tree.args.get("partition") or ()
         )
         function = self._function(kind, tree, stream, partition, span)
         node = Assign(scan, function, span)

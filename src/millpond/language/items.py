@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from millpond.diagnostic import Span
+from millpond.language.constants import not_built
 from millpond.plan import ColumnRef, Expression, Item
 
 Chosen = tuple[Expression, str, exp.Expr]
@@ -17,6 +19,13 @@ def is_star(tree: exp.Expr) -> bool:
     return isinstance(tree, exp.Star) or (
         isinstance(tree, exp.Column) and isinstance(tree.this, exp.Star)
     )
+
+
+def refuse_parts_of(star: exp.Expr, span: Span) -> None:
+    """`* EXCEPT (a)` and its kin leave columns out, or give others for them."""
+    said = star.this if isinstance(star, exp.Column) else star
+    if any(said.args.values()):
+        raise not_built("EXCEPT and REPLACE behind *", span, "name the columns")
 
 
 def name_of(tree: exp.Expr, bound: Expression) -> str:

@@ -34,8 +34,15 @@ class JoinConditions:
             raise not_built(f"{method} joins", span, "write JOIN with ON")
         if kind not in ("", "INNER", "CROSS", "OUTER", "SEMI", "ANTI"):
             raise not_built(f"{kind} joins", span)
+        side = (join.side or "").upper()
+        if kind in ("SEMI", "ANTI") and side not in ("", "LEFT"):
+            raise not_built(f"{side} {kind} joins", span, "put the other input first")
+        if kind == "OUTER" and not side:
+            message = "an OUTER JOIN says of which side all rows are kept"
+            helps = ("write LEFT JOIN, RIGHT JOIN or FULL JOIN",)
+            raise UserError(Diagnostic("MP001", message, span, helps=helps))
         said = join.args.get("on") or join.args.get("using")
-        name = " ".join(each for each in ((join.side or "").upper(), kind, "JOIN") if each)
+        name = " ".join(each for each in (side, kind, "JOIN") if each)
         if kind == "CROSS" or method:
             if said:
                 where = self._context.places.of(said[0] if isinstance(said, list) else said)

@@ -13,7 +13,7 @@ from millpond.language.changes import changed_by, nested_wstream, windowed
 from millpond.language.constants import integer_of, not_built, shown
 from millpond.language.context import Bind, Context
 from millpond.language.expressions import NoAggregates
-from millpond.language.items import Chosen, is_star, name_of, with_distinct_names
+from millpond.language.items import Chosen, is_star, name_of, refuse_parts_of, with_distinct_names
 from millpond.language.scope import Scope
 from millpond.language.select import SELECT_TAKES, RowBinder, Rows
 from millpond.language.tree import ChangesClause
@@ -165,6 +165,7 @@ class Projector:
                 expression, alias = tree.this, tree.alias
             try:
                 if is_star(expression):
+                    self._refuse_name(tree)
                     items += self._star(expression, scope)
                     continue
                 bound = self._context.expressions.bind(expression, scope, grouping)
@@ -175,11 +176,15 @@ class Projector:
             items.append((bound, name, tree))
         return items
 
+    def _refuse_name(self, item: exp.Expr) -> None:
+        if isinstance(item, exp.Alias):
+            span = self._context.of(item)
+            helps = ("name the columns one by one",)
+            raise UserError(Diagnostic("MP001", "`*` is several columns", span, helps=helps))
+
     def _star(self, tree: exp.Expr, scope: Scope) -> Iterator[Chosen]:
         span = self._context.of(tree)
-        star = tree.this if isinstance(tree, exp.Column) else tree
-        if any(star.args.values()):
-            raise not_built("EXCEPT and REPLACE behind *", span, "name the columns")
+        refuse_parts_of(tree, span)
         table = tree.table if isinstance(tree, exp.Column) else ""
         known = scope.starred(table)
         if not known:

@@ -12,9 +12,10 @@ from sqlglot import exp
 from millpond.diagnostic import Collector, Diagnostic, Source, UserError
 from millpond.language.bind import bind_select
 from millpond.language.declare import declare_stream
+from millpond.language.declare_aggregate import declare_aggregate
 from millpond.language.dialect import CQL
 from millpond.language.statements import Statement, Unread, statements
-from millpond.language.tree import Declaration
+from millpond.language.tree import AggregateDeclaration, Declaration
 from millpond.plan import Query, Script
 from millpond.schema import Catalog, Form, Stream
 
@@ -23,7 +24,7 @@ def read_file(path: str, dialect: str = CQL, *, stored: bool = False) -> Script:
     """Reads a file; `-` is standard input."""
     name = "<stdin>" if path == "-" else path
     try:
-        raw = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        raw = _standard_input() if path == "-" else Path(path).read_bytes()
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UserError(
@@ -45,6 +46,12 @@ def read_file(path: str, dialect: str = CQL, *, stored: bool = False) -> Script:
             )
         ) from None
     return read_script(text, name, dialect, stored=stored)
+
+
+def _standard_input() -> bytes:
+    if sys.stdin is None:  # closed before we began
+        raise OSError("standard input is closed")
+    return sys.stdin.buffer.read()
 
 
 def read_script(
@@ -69,6 +76,8 @@ def read_script(
             if isinstance(each.tree, Declaration):
                 declared = declare_stream(each.tree, each.places)
                 catalog.add(_as_rows(declared) if stored else declared)
+            elif isinstance(each.tree, AggregateDeclaration):
+                catalog.add_aggregate(declare_aggregate(each.tree, each.places))
             else:
                 asked.append(each)
         except UserError as error:

@@ -58,13 +58,17 @@ def _said(part: Expression) -> str:
     return f"`{text}`" if len(text) <= _LONGEST else f"`{text[: _LONGEST - 3]}...`"
 
 
-def unknown_function(name: str, span: Span) -> UserError:
-    """A function that there is not; `name` is as the user writes it."""
+def unknown_function(name: str, span: Span, declared: Sequence[str] = ()) -> UserError:
+    """A function that there is not; `name` is as the user writes it; the file has `declared`."""
     reason = REFUSED_FUNCTIONS.get(name.upper())
     if reason is not None:
         said = f"`{name}` is no function of a continuous query"
         return UserError(Diagnostic("MP131", said, span, helps=(reason,)))
-    known = [*filter(str.isidentifier, SCALARS), *AGGREGATES]
+    if name.upper() == "EXISTS":
+        said = "EXISTS asks a query, and here is none"
+        wanted = "write EXISTS (SELECT ... FROM ... WHERE ...)"
+        return UserError(Diagnostic("MP131", said, span, helps=(wanted,)))
+    known = [*filter(str.isidentifier, SCALARS), *AGGREGATES, *declared]
     helps = did_you_mean(name, known)
     return UserError(Diagnostic("MP131", f"unknown function `{name}`", span, helps=helps))
 

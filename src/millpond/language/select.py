@@ -14,12 +14,13 @@ from sqlglot import exp
 from millpond.diagnostic import Diagnostic, UserError
 from millpond.language.context import Bind, Context, with_named
 from millpond.language.expressions import IN_ROWS, NoAggregates
+from millpond.language.functions import aggregate_of
 from millpond.language.inputs import InputBinder
-from millpond.language.items import is_star
+from millpond.language.items import is_star, refuse_parts_of
 from millpond.language.scope import Scope, unique
 from millpond.language.subqueries import Condition, as_condition
+from millpond.language.unread import unread
 from millpond.plan import (
-    AGGREGATES,
     Alias,
     ColumnRef,
     Expression,
@@ -31,6 +32,7 @@ from millpond.plan import (
     columns_of,
     stream_valued,
 )
+from millpond.schema import Catalog
 
 IN_WHERE = NoAggregates("in WHERE", IN_ROWS)
 SELECT_TAKES = {
@@ -118,9 +120,8 @@ class RowBinder:
         self, condition: Condition, outer: Scope
     ) -> tuple[Node, list[Expression], Expression]:
         """The rows of a subquery in a condition, the conditions on both, and its first column."""
-        tree = condition.query
-        tree = tree.unnest() if isinstance(tree, exp.Subquery) else tree
-        if isinstance(tree, exp.Select) and _plain(tree):
+        tree = _unwrapped(condition.query)
+        if isinstance(tree, exp.Select) and _plain(tree, self._context.catalog):
             before = self._context.errors.number
             scope = Scope(outer=outer)
             self._context.refuse_the_rest(tree, SELECT_TAKES)
@@ -152,6 +153,7 @@ class RowBinder:
         for each in tree.expressions:
             item = each.this if isinstance(each, exp.Alias) else each
             if is_star(item):
+                refuse_parts_of(item, self._context.of(item))
                 table = item.table if isinstance(item, exp.Column) else ""
                 found += [known.ref for known in scope.starred(table)]
                 continue
@@ -173,6 +175,13 @@ class RowBinder:
             )
 
 
+def _unwrapped(tree: exp.Expr) -> exp.Expr:
+    """A query without parentheses around it that say no more."""
+    while isinstance(tree, exp.Subquery) and not unread(tree, "this"):
+        tree = tree.this
+    return tree
+
+
 def conjuncts(tree: exp.Expr) -> Iterator[exp.Expr]:
     """The conditions that AND joins."""
     match tree:
@@ -189,7 +198,7 @@ def _local(condition: Expression, scope: Scope) -> bool:
     return all(scope.holds(each) for each in columns_of(condition))
 
 
-def _plain(tree: exp.Select) -> bool:
+def _plain(tree: exp.Select, catalog: Catalog) -> bool:
     """Whether a subquery's rows are those of its FROM and WHERE."""
     clause = tree.args.get("pond_changes")
     if clause is not None and str(clause.this) != "RSTREAM":
@@ -197,7 +206,7 @@ def _plain(tree: exp.Select) -> bool:
     if tree.args.get("group") or tree.args.get("having"):
         return False
     return not any(
-        isinstance(each, exp.Anonymous) and str(each.name).upper() in AGGREGATES
+        aggregate_of(each, catalog) is not None
         for item in tree.expressions
         for each in item.walk()
     )

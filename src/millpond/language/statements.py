@@ -24,7 +24,7 @@ from millpond.language.syntax import (
     unclosed,
     unreadable,
 )
-from millpond.language.tree import STREAM_OPERATORS, ChangesOf, Declaration
+from millpond.language.tree import STREAM_OPERATORS, AggregateDeclaration, ChangesOf, Declaration
 
 _CHANGES = tuple(name + ending for name in STREAM_OPERATORS for ending in ("", "_RESTORE"))
 _FOREIGN_ONLY = ("SOURCE", "VIEW")
@@ -65,7 +65,7 @@ def statements(source: Source, dialect: str = CQL) -> Iterator[Statement | Unrea
             tree = _parsed(source, each, places, kind, query=query)
         except UserError as error:
             words = {token.text.upper() for token in each[:4]}
-            declares = not query and bool(words & {"STREAM", "TABLE", "SOURCE"})
+            declares = not query and bool(words & {"STREAM", "TABLE", "SOURCE", "AGGREGATE"})
             yield Unread(error, declares=declares)
         else:
             tree.meta["text"] = source.text
@@ -91,7 +91,8 @@ def _parsed(
     except RecursionError:
         raise unreadable("the statement is nested too deeply", places.whole) from None
     refuse_open_brackets(tokens, places)
-    if not isinstance(tree, exp.Create | exp.Query | ChangesOf | Declaration):
+    known = exp.Create | exp.Query | ChangesOf | Declaration | AggregateDeclaration
+    if not isinstance(tree, known):
         raise unreadable("the statement is no query", places.whole)
     return tree
 

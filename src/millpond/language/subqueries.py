@@ -26,6 +26,14 @@ def as_condition(tree: exp.Expr, *, anti: bool = False) -> Condition | None:
             return as_condition(tree.this, anti=not anti)
         case exp.Exists():
             return Condition(tree, tree.this, anti)
+        case exp.Anonymous() if _asks(tree):
+            return Condition(tree, tree.expressions[0], anti)
         case exp.In() if tree.args.get("query") is not None:
             return Condition(tree, tree.args["query"], anti, tree.this)
     return None
+
+
+def _asks(tree: exp.Anonymous) -> bool:
+    """EXISTS of a query in parentheses of its own: sqlglot takes it for the call of a function."""
+    named = str(tree.name).upper() == "EXISTS" and len(tree.expressions) == 1
+    return named and isinstance(tree.expressions[0], exp.Query)

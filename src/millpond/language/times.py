@@ -99,7 +99,8 @@ class TimeReader:
             return None
         assert isinstance(clause, Watermark)
         base, late = (said.left, said.right) if isinstance(said, exp.Sub) else (said, None)
-        if not isinstance(base, exp.Column) or base.name.lower() != column.name.lower():
+        own = isinstance(base, exp.Column) and not base.table
+        if not own or base.name.lower() != column.name.lower():
             misnamed = isinstance(base, exp.Column)
             raise self._no_watermark(base if misnamed else said, column)
         span = self._places.of(said if late is None else late)

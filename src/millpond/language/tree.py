@@ -83,6 +83,20 @@ class Declaration(exp.Expression):
     }
 
 
+class AggregateDeclaration(exp.Expression):
+    """`CREATE AGGREGATE this (expressions) RETURNS returns LANGUAGE language AS code` and the
+    `Option`s behind it."""
+
+    arg_types: ClassVar[dict[str, bool]] = {
+        "this": True,
+        "expressions": True,
+        "returns": True,
+        "language": False,
+        "code": False,
+        "options": False,
+    }
+
+
 class Watermark(exp.Expression):
     """`WATERMARK FOR column AS expression`."""
 

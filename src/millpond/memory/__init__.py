@@ -1,7 +1,8 @@
 """How much memory a query can ever need: verdicts, their reasons, and the shape of the synopsis."""
 
-from millpond.memory.decide import verdict_of
+from millpond.memory.decide import unproved, verdict_of
 from millpond.memory.normal_form import normal_form
+from millpond.memory.proof import DEFAULT_SIZE, witness_of
 from millpond.memory.repair import repairs
 from millpond.memory.shape import Combination, Function, Part, Shape, Side, StreamShape, shape_of
 from millpond.memory.spj import Attribute, SpjQuery
@@ -15,17 +16,21 @@ from millpond.memory.verdict import (
     StateEntry,
     Verdict,
 )
+from millpond.memory.witness import Fed, Respond, Witness
 
 __all__ = [
     "DEFAULT_BUDGET",
+    "DEFAULT_SIZE",
     "Attribute",
     "Bits",
     "Combination",
+    "Fed",
     "Fix",
     "Function",
     "MemoryClass",
     "Part",
     "Reason",
+    "Respond",
     "Shape",
     "Side",
     "SideUnits",
@@ -33,8 +38,11 @@ __all__ = [
     "StateEntry",
     "StreamShape",
     "Verdict",
+    "Witness",
     "normal_form",
     "repairs",
     "shape_of",
+    "unproved",
     "verdict_of",
+    "witness_of",
 ]

@@ -10,6 +10,9 @@ own (C3), and, beyond the printed theorem, none may ask for the opposite extreme
 Beyond the paper: an aggregate whose column has one value alone counts nothing (SUM of 0, AVG of a
 constant) or up to two (VAR of a sample), and AVG and MEDIAN do not change when all rows come k
 times, so that of streams that no join connects with theirs only the presence of rows matters.
+
+Of users' aggregates only what is declared is known (Theorems 8.3 and 8.4): which groups there are
+has to be kept all the same, but no other condition that fails means that there is no bound.
 """
 
 from __future__ import annotations
@@ -42,6 +45,7 @@ from millpond.plan import (
     integer,
 )
 from millpond.plan.rewrite import with_columns
+from millpond.schema import AggregateClass
 
 
 class Sort(Enum):
@@ -57,6 +61,8 @@ class Sort(Enum):
     """Which values there are."""
     BEST = auto()
     """The least or the greatest."""
+    DECLARED = auto()
+    """What is declared of a user's function: a state of so many units, or all values."""
 
 
 _SORTS = {
@@ -93,6 +99,12 @@ class Asked:
         return tuple(dict.fromkeys(x for each in parts for x in each.attributes))
 
     @property
+    def known(self) -> tuple[Attribute, ...]:
+        """The columns whose values a holistic one has to know where there is no join: what FILTER
+        asks of a row is asked when it comes."""
+        return self.argument.attributes if self.argument is not None else ()
+
+    @property
     def aliases(self) -> set[str]:
         return {each.alias for each in self.attributes}
 
@@ -106,10 +118,14 @@ class Asked:
     @property
     def counts(self) -> bool:
         """Whether it depends on how often a row comes."""
-        return self.sort in (Sort.COUNTS, Sort.SCALELESS, Sort.MEDIAN)
+        return not _insensitive(self.call, self.sort)
 
     @property
     def holistic(self) -> bool:
+        declared = self.call.declared
+        if self.sort is Sort.DECLARED and declared is not None:
+            every_value = self.call.distinct and declared.sensitive
+            return declared.kind is AggregateClass.HOLISTIC or every_value
         return self.sort in (Sort.MEDIAN, Sort.VALUES)
 
     @property
@@ -182,12 +198,21 @@ def _pieces(
             items.append(Item(call.argument, f"argument {place}"))
         if call.filter is not None:
             items.append(Item(call.filter, f"filter {place}"))
-    insensitive = all(_sort(each) in (Sort.BEST, Sort.VALUES) for each in calls)
+    insensitive = all(_insensitive(each, _sort(each)) for each in calls)
     plan = Project(body, tuple(items) or (Item(integer(1), "nothing"),))
     return parts_of(query, plan, [each.name for each in plan.items], distinct=insensitive)
 
 
+def _insensitive(call: AggregateCall, sort: Sort) -> bool:
+    """Whether it does not matter how often a row comes."""
+    if sort is Sort.DECLARED and call.declared is not None:
+        return call.distinct or not call.declared.sensitive
+    return sort in (Sort.BEST, Sort.VALUES)
+
+
 def _sort(call: AggregateCall) -> Sort:
+    if call.declared is not None:
+        return Sort.DECLARED
     sort = _SORTS[call.function]
     return Sort.VALUES if call.distinct and sort is not Sort.BEST else sort
 
@@ -229,7 +254,7 @@ def _grouped(
 
 def _leaves_open(query: SpjQuery, having: Expression, asked: Mapping[str, Asked]) -> bool:
     """Whether a condition of HAVING lets every group through for some rows of it: a limit of a
-    count, or of an aggregate of a column that can have any value whatever the others have."""
+    count, or of an aggregate of a column that gets past it whatever the others have."""
     if not isinstance(having, Comparison):
         return False
     left, op, right = having.left, having.op, having.right
@@ -238,7 +263,7 @@ def _leaves_open(query: SpjQuery, having: Expression, asked: Mapping[str, Asked]
     if not isinstance(left, ColumnRef) or not isinstance(right, Literal) or right.value is None:
         return False
     found = asked.get(left.name)
-    if found is None or isinstance(right.value, str):
+    if found is None or isinstance(right.value, str) or found.sort is Sort.DECLARED:
         return False
     if found.call.function == "COUNT":
         return (
@@ -251,7 +276,7 @@ def _leaves_open(query: SpjQuery, having: Expression, asked: Mapping[str, Asked]
     if column is None or not free or op not in _LIMITS:
         return False
     interval = query.predicate.interval(column)
-    return interval.low is None and interval.high is None
+    return (interval.high if op in (Operator.GT, Operator.GE) else interval.low) is None
 
 
 _LIMITS = (Operator.LT, Operator.LE, Operator.GE, Operator.GT)
@@ -261,6 +286,8 @@ def _forced(query: SpjQuery, groups: Sequence[Projected], asked: Asked) -> Asked
     """An aggregate of a column that has one value alone, in each group at least, does not count
     where the value says it."""
     argument = asked.argument
+    if asked.sort is Sort.DECLARED:
+        return asked
     if argument is None or not asked.counts or asked.call.function == "COUNT":
         return asked
     zero = argument.value == 0 and not isinstance(argument.value, str)
@@ -307,6 +334,11 @@ def failures(grouped: Grouped) -> list[Violation]:
     found = [each for each in present if each.condition == "C1"] if _streams(query) == 1 else []
     counted = [] if _streams(query) == 1 else violations(query)
     for asked in grouped.asked or (None,):
+        if asked is not None and asked.sort is Sort.DECLARED:
+            # An answer with groups shows which of them there are; one without may show nothing.
+            found += present if query.projection and _streams(query) > 1 else []
+            found += _of_declared(query, asked)
+            continue
         if _streams(query) == 1:
             pass
         elif asked is None or not asked.counts:
@@ -320,6 +352,36 @@ def failures(grouped: Grouped) -> list[Violation]:
         if asked is not None:
             found += _own(query, asked)
     return list(dict.fromkeys(found))
+
+
+def of_declared(grouped: Grouped) -> list[Violation]:
+    """What fails of users' aggregates beside the groups."""
+    asked = (each for each in grouped.asked if each.sort is Sort.DECLARED)
+    return [found for each in asked for found in _of_declared(grouped.query, each)]
+
+
+def _of_declared(query: SpjQuery, asked: Asked) -> list[Violation]:
+    """By Theorem 8.3 a holistic one has to be of bounded columns, by 8.4 the characteristic query,
+    which has its columns, has to be bounded.  Failing proves nothing: the theorems say what is
+    enough."""
+    if _streams(query) == 1:
+        own = [x for x in asked.known if _open_ended(query, x)] if asked.holistic else []
+        return [Violation("holistic", tuple(own), asked.span, exact=False)] if own else []
+    columns = [each for each in (asked.argument, asked.condition) if each is not None]
+    projection = (*query.projection, *columns)
+    characteristic = replace(query, projection=projection, distinct=not asked.counts)
+    groups = {x for each in query.projection for x in each.attributes}
+    found = []
+    for each in violations(characteristic):
+        if each.condition != "C1":
+            found.append(replace(each, exact=False))
+        elif not set(each.attributes) <= groups:
+            found.append(replace(each, condition="holistic", span=asked.span, exact=False))
+    return found
+
+
+def _open_ended(query: SpjQuery, each: Attribute) -> bool:
+    return each not in query.void and not query.predicate.bounded(each)
 
 
 def _streams(query: SpjQuery) -> int:
@@ -353,11 +415,8 @@ def _equal(predicate: Closure) -> Iterator[tuple[Attribute, Attribute]]:
 
 def _own(query: SpjQuery, asked: Asked) -> Iterator[Violation]:
     """C2 and C3: what an aggregate asks of its own column."""
-    open_ended = [
-        each
-        for each in asked.attributes
-        if each not in query.void and not query.predicate.bounded(each)
-    ]
+    known = asked.known if asked.holistic and _streams(query) == 1 else asked.attributes
+    open_ended = [each for each in known if _open_ended(query, each)]
     if not open_ended:
         return
     if asked.holistic:

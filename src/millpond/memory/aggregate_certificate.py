@@ -8,7 +8,7 @@ keys, and a count or a flag for each of its values in the answer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -107,26 +107,34 @@ def _whole(query: SpjQuery, groups: Sequence[Projected], asked: Sequence[Asked])
         dict.fromkeys(noun for each in asked if not each.holistic for noun in _stored(each))
     )
     if told or not asked:
-        held = _answer(query, groups, told or ["row"], "answer" if told else "emitted")
+        kind = "answer" if told else "emitted"
+        held = _answer(query, groups, told or ["row"], kind, _sizes(asked))
         state.append(held[0])
         size += held[1]
     for each in asked:
         if each.holistic:
             counted = each.counts or each.twice
             noun = f"{'count' if counted else 'flag'} of {_name(each)}"
-            held = _answer(query, [*groups, *_columns(each)], [noun], "answer")
+            known = _columns(each) if len(query.streams) > 1 else _columns(each)[:1]
+            held = _answer(query, [*groups, *known], [noun], "answer")
             state.append(held[0])
             size += held[1]
     return Certificate(tuple(state), size)
 
 
 def _answer(
-    query: SpjQuery, columns: Sequence[Projected], nouns: list[str], kind: str
+    query: SpjQuery,
+    columns: Sequence[Projected],
+    nouns: list[str],
+    kind: str,
+    sizes: Mapping[str, int] | None = None,
 ) -> tuple[StateEntry, int]:
     keys = answer_keys(replace(query, projection=tuple(columns), distinct=True))
     rows = reachable(keys, query.predicate)
     of = "emitted rows" if kind == "emitted" else "stored answer"
-    return held_by_key(of, kind, keys, rows, nouns), bytes_by_key(keys, rows, nouns)
+    sizes = sizes or {}
+    entry = held_by_key(query, of, kind, keys, rows, nouns, sizes)
+    return entry, bytes_by_key(keys, rows, nouns, sizes)
 
 
 def _columns(asked: Asked) -> list[Projected]:
@@ -137,6 +145,9 @@ def _pushed(query: SpjQuery, asked: Asked) -> bool:
     """Whether a value in each bucket of its stream serves, and the column needs not be a key."""
     if asked.holistic:
         return False
+    if asked.sort is Sort.DECLARED:
+        # Of a join its values have to be known one by one (Theorem 8.4).
+        return len(query.streams) == 1
     if asked.sort is Sort.BEST:
         return len(asked.aliases) < 2 and (len(query.streams) == 1 or not best_fails(query, asked))
     summed = asked.argument is not None and asked.argument.sum is not None
@@ -182,7 +193,19 @@ def _same(part: Part, column: Attribute | None, function: str) -> bool:
     return any(each.side is side and each.terms == ((column, 0),) for each in part.bests)
 
 
+def _sizes(asked: Sequence[Asked]) -> dict[str, int]:
+    """The units of the states of users' aggregates, which are declared."""
+    declared = ((each, each.call.declared) for each in asked)
+    return {_state(x): known.units for x, known in declared if known is not None and known.units}
+
+
+def _state(asked: Asked) -> str:
+    return f"state of {asked.call}"
+
+
 def _stored(asked: Asked) -> list[str]:
+    if asked.sort is Sort.DECLARED:
+        return [_state(asked)]
     name = _name(asked)
     match asked.call.function:
         case "COUNT":
@@ -204,4 +227,6 @@ def _best(asked: Asked) -> str:
 def _name(asked: Asked) -> str:
     if asked.column is not None:
         return asked.column.column
-    return str(asked.call.argument) if asked.call.argument is not None else "rows"
+    call = asked.call
+    name = "rows" if call.argument is None else str(call.argument)
+    return name if call.filter is None else f"{name} where {call.filter}"

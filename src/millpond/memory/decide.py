@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from millpond.diagnostic import Span
-from millpond.memory.aggregate import Grouped, aggregate_parts, failures
+from millpond.memory.aggregate import Grouped, aggregate_parts, failures, of_declared
 from millpond.memory.aggregate_certificate import certificate_of
 from millpond.memory.arasu import Violation, theorem, trivial, violations
 from millpond.memory.certificate import Certificate, bytes_of, entries
@@ -31,6 +31,7 @@ from millpond.memory.spj import Attribute, SpjQuery
 from millpond.memory.verdict import (
     DEFAULT_BUDGET,
     Bits,
+    Growing,
     MemoryClass,
     Reason,
     SideUnits,
@@ -73,6 +74,7 @@ def verdict_of(query: Query, *, budget: int = DEFAULT_BUDGET, one_pass: bool = F
 class _Part:
     """What is known of one part of a query."""
 
+    growing: Growing
     failed: tuple[Reason, ...]
     doubt: str | None
     """Why failing conditions do not mean that there is no bound."""
@@ -104,6 +106,7 @@ def _joined(piece: Piece) -> _Part:
 
     rule = theorem(spj)
     return _Part(
+        _growing(spj, failed, counts=False),
         tuple(_against(spj, each, f"{rule} {each.condition}") for each in failed),
         doubt,
         _answer(spj),
@@ -133,6 +136,7 @@ def _read_in_order(spj: SpjQuery) -> _Part:
     names = ", then ".join(order or ())
     why = f"each table is read once: {names}" if len(spj.streams) > 1 else "the table is read once"
     return _Part(
+        _growing(spj, failed, counts=False),
         tuple(_against(spj, each, f"{rule} {each.condition}") for each in failed),
         doubt,
         _answer(spj),
@@ -143,10 +147,15 @@ def _read_in_order(spj: SpjQuery) -> _Part:
 
 
 def _aggregated(grouped: Grouped) -> _Part:
-    """A part with aggregates: Theorems 8.5 and 8.6."""
+    """A part with aggregates: Theorems 8.5 and 8.6, and 8.3 and 8.4 for users' own."""
     spj = grouped.query
     rule = "arasu 8.5" if len(spj.streams) == 1 else "arasu 8.6"
+    enough = rule
+    if any(each.call.declared for each in grouped.asked):
+        enough = "arasu 8.3" if len(spj.streams) == 1 else "arasu 8.4"
     failed, doubt = _proof(spj, failures(grouped), grouped.alone)
+    if doubt == _COMPUTED and failed[0] in of_declared(grouped):
+        doubt = f"Theorem {enough.split()[1]} says only what is enough for a user's aggregate"
     if failed and doubt is None and grouped.hidden is not None:
         doubt = f"{grouped.hidden} may hide it"
     rows = _answer(replace(spj, distinct=True))
@@ -154,13 +163,19 @@ def _aggregated(grouped: Grouped) -> _Part:
     answer = SideUnits(rows.memory, None if units is None else units * grouped.width)
     why = "every grouping column is bounded, and what the aggregates ask for can be kept"
     return _Part(
+        _growing(spj, failed, counts=True),
         tuple(_against(spj, each, f"{rule} {_PLACES[each.condition]}") for each in failed),
         doubt,
         answer,
-        Reason(rule, "MP203", why, span=spj.span),
+        Reason(enough, "MP203", why, span=spj.span),
         False,
         lambda: certificate_of(grouped),
     )
+
+
+def _growing(spj: SpjQuery, failed: Sequence[Violation], *, counts: bool) -> Growing:
+    named = dict.fromkeys(x for each in failed for x in each.attributes)
+    return Growing(spj, tuple(named), counts)
 
 
 def _proof(
@@ -201,7 +216,7 @@ def _together(query: Query, parts: Sequence[_Part], budget: int) -> Verdict:
     for each in parts:
         if each.failed:
             first = each.failed[0]
-            why = f"{first.text}; that proves nothing, because {each.doubt}"
+            why = f"{first.text}; that does not prove that there is no bound, because {each.doubt}"
             return _outside(query, why, first.span, answer, first.attributes)
     return _bounded(query, parts, answer, budget)
 
@@ -248,7 +263,7 @@ def _bounded(query: Query, parts: Sequence[_Part], answer: SideUnits, budget: in
 
 def _counts(entry: StateEntry) -> bool:
     """Whether an entry holds numbers whose digits grow with the input."""
-    growing = any(each.startswith(("count", "sum")) for each in entry.keeps)
+    growing = any(each.startswith(("count", "sum", "state")) for each in entry.keeps)
     return entry.kind == "counts" or (entry.kind in ("aggregates", "answer") and growing)
 
 
@@ -275,6 +290,7 @@ def _linear(query: Query, parts: Sequence[_Part], answer: SideUnits) -> Verdict:
         _buffer(query),
         reasons,
         growth="distinct " + ", ".join(named),
+        growing=tuple(each.growing for each in parts),
     )
 
 
@@ -339,6 +355,8 @@ def _fails(spj: SpjQuery, violation: Violation, code: str) -> str:
     match violation.condition:
         case "C1":
             done = "grouped by" if code == "MP214" else "projected"
+            if not set(attributes) <= set(spj.shown):
+                done = "asked for by a condition"
             return f"{names} {'is' if one else 'are'} {done} and {_missing(spj, attributes)}"
         case "C2":
             return f"{names} are joined by equality and {_missing(spj, attributes)}"
@@ -368,6 +386,14 @@ def _missing(spj: SpjQuery, attributes: Sequence[Attribute]) -> str:
     if low and high:
         return f"{has} no bound"
     return f"{has} no {'lower' if low else 'upper'} bound"
+
+
+def unproved(verdict: Verdict) -> Verdict:
+    """A verdict without a bound that no input was found to prove."""
+    first = verdict.because[0]
+    text = f"{first.text}, and no input was found that proves it"
+    reason = Reason("arasu 3.2", "MP220", text, first.attributes, first.span)
+    return replace(verdict, memory=MemoryClass.OUTSIDE, because=(reason,), growth=None, growing=())
 
 
 def _answer(spj: SpjQuery) -> SideUnits:

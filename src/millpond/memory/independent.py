@@ -29,6 +29,19 @@ _LONGEST = 200
 
 def in_doubt(query: SpjQuery) -> Condition | None:
     """A condition that may bound what the others do not; None if there is none."""
+    found = _settled(query)
+    return None if isinstance(found, dict) else found
+
+
+def settled(query: SpjQuery) -> dict[Attribute, Value]:
+    """Values of the columns that such conditions read, for which they hold."""
+    found = _settled(query)
+    return found if isinstance(found, dict) else {}
+
+
+def _settled(query: SpjQuery) -> dict[Attribute, Value] | Condition:
+    """Those values, or the first condition for which there are none."""
+    values: dict[Attribute, Value] = {}
     unclear = [each for each in query.conditions if _unclear(each)]
     plain = {x for each in query.conditions if not _unclear(each) for x in _base(each.columns)}
     plain |= _base(query.shown) | _base(query.beside)
@@ -39,9 +52,12 @@ def in_doubt(query: SpjQuery) -> Condition | None:
         read = {x for each in together for x in _base(each.columns)}
         if read & plain or len({x.alias for x in read}) > 1:
             return together[0]
-        if not _possible(query, together, sorted(read)):
+        columns = sorted(read)
+        passing = _passing(query, together, columns)
+        if passing is None:
             return together[0]
-    return None
+        values |= dict(zip(columns, passing, strict=True))
+    return values
 
 
 def _unclear(condition: Condition) -> bool:
@@ -73,10 +89,10 @@ def _together(conditions: Sequence[Condition]) -> list[Condition]:
         read |= {x for each in more for x in _base(each.columns)}
 
 
-def _possible(
+def _passing(
     query: SpjQuery, conditions: Sequence[Condition], columns: Sequence[Attribute]
-) -> bool:
-    """Whether some values of the columns meet all of the conditions."""
+) -> Row | None:
+    """Some values of the columns that meet all of the conditions."""
     fields = [_field(each, query.columns[each]) for each in columns]
     tests = [_test(each, fields) for each in conditions]
     read = [x.derived for each in conditions for x in each.columns if x.derived is not None]
@@ -90,10 +106,10 @@ def _possible(
     for row in islice(product(*values), MOST_TRIED):
         try:
             if all(test(row) for test in tests):
-                return True
+                return row
         except EvaluationError:
             continue
-    return False
+    return None
 
 
 def _test(condition: Condition, fields: Sequence[Field]) -> Callable[[Row], bool]:

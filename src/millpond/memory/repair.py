@@ -1,7 +1,8 @@
 """Edits that make an unbounded query bounded; each is read and checked again before it is offered.
 
-Two rules so far: remove duplicates, and put a range on a column that the verdict names.  Ranges
-are added column by column, in the order in which the conditions fail, until the query is bounded.
+Two rules so far: remove duplicates, and put a range, or a list where a range is no bound, on a
+column that the verdict names.  Ranges are added column by column, in the order in which the
+conditions fail, until the query is bounded.  Queries with subqueries or unions are left alone.
 """
 
 from __future__ import annotations
@@ -12,10 +13,20 @@ from dataclasses import dataclass, replace
 
 from millpond.diagnostic import UserError
 from millpond.memory.decide import verdict_of
-from millpond.memory.normal_form import normal_form
 from millpond.memory.spj import Attribute, SpjQuery
 from millpond.memory.verdict import Fix, MemoryClass, Verdict
-from millpond.plan import Query, Script
+from millpond.plan import (
+    Aggregate,
+    Cross,
+    Distinct,
+    Filter,
+    Project,
+    Query,
+    Scan,
+    Script,
+    nodes,
+)
+from millpond.schema import Kind
 
 WIDTH = 1000
 """How many values a range of ours allows where the query has no end of its own."""
@@ -35,10 +46,12 @@ class _Edit:
 
 def repairs(script: Script, query: Query, verdict: Verdict, read: Reader) -> tuple[Fix, ...]:
     """The edits of `query` that make it bounded, smallest first."""
-    spj = normal_form(query)
-    if spj is None or verdict.memory is not MemoryClass.LINEAR:
+    if verdict.memory is not MemoryClass.LINEAR or not all(
+        isinstance(each, _FLAT) for each in nodes(query.root)
+    ):
         return ()
-    text = _Text(query.text, script.source.text)
+    spj = verdict.growing[0].query
+    text = _Text(query.text, script.source.text, verdict.growing[0].counts)
     fixes = _bounding(script, query, read, _edits(spj, text, verdict))
     if not fixes:
         fixes = _bounding(script, query, read, _last_resorts(spj, text, verdict))[:1]
@@ -81,7 +94,7 @@ def _checked(script: Script, query: Query, sql: str, read: Reader) -> Verdict | 
 
 
 def _edits(spj: SpjQuery, text: _Text, verdict: Verdict) -> Iterator[_Edit]:
-    if not spj.distinct:
+    if not spj.distinct and not verdict.growing[0].counts:
         yield _Edit(_REMOVE, text.distinct().sql, 1, "fewer duplicates")
     named = _named(verdict)
     singles = [(name,) for name in named]
@@ -97,7 +110,7 @@ def _last_resorts(spj: SpjQuery, text: _Text, verdict: Verdict) -> Iterator[_Edi
     for width in (WIDTH, WIDTH // 10, WIDTH // 100):
         for count in range(1, len(named) + 1):
             names = tuple(named[:count])
-            if not spj.distinct:
+            if not spj.distinct and not verdict.growing[0].counts:
                 edit = _bounded(spj, text.distinct(), names, width)
                 yield replace(edit, text=f"{_REMOVE}; {edit.text}", size=edit.size + 1)
             yield _bounded(spj, text, names, width)
@@ -122,19 +135,42 @@ def _bounded(spj: SpjQuery, text: _Text, names: Sequence[str], width: int) -> _E
         f"bound {' and '.join(names)}: {said}",
         text.where(condition).sql,
         4 * len(names),
-        "subset",
+        "narrower input" if text.counts else "subset",
         frozenset(names),
     )
 
 
 def _range(spj: SpjQuery, attribute: Attribute, width: int) -> str:
     """A range for the column that starts or ends where the query already says so."""
-    interval = spj.predicate.interval(attribute)
-    if interval.low is not None:
-        return f"<= {interval.low + width - 1}"
-    if interval.high is not None:
-        return f">= {interval.high - width + 1}"
-    return f"BETWEEN 0 AND {width - 1}"
+    column = spj.columns[attribute]
+    kind = column.type.kind
+    if kind not in _EXAMPLES and spj.scale.unit == 1:
+        interval = spj.predicate.interval(attribute)
+        if interval.low is not None:
+            return f"<= {_shown(spj, attribute, interval.low + width - 1)}"
+        if interval.high is not None:
+            return f">= {_shown(spj, attribute, interval.high - width + 1)}"
+    if kind in _EXAMPLES:
+        return _EXAMPLES[kind]
+    unit = spj.scale.unit
+    first, last = (_shown(spj, attribute, unit * each) for each in (0, width - 1))
+    return f"BETWEEN {first} AND {last}"
+
+
+def _shown(spj: SpjQuery, attribute: Attribute, value: int) -> str:
+    column = spj.columns[attribute]
+    text = spj.scale.shown(column, value)
+    return f"DATE '{text}'" if column.type.kind is Kind.DATE else text
+
+
+_EXAMPLES = {
+    Kind.VARCHAR: "IN ('a', 'b', 'c')",
+    Kind.DOUBLE: "IN (0.0, 0.5, 1.0)",
+    Kind.TIMESTAMP: "IN (TIMESTAMP '2000-01-01 00:00:00')",
+}
+"""Lists, where no range is a bound, or none that is practical: to be filled in."""
+
+_FLAT = (Project, Distinct, Filter, Cross, Scan, Aggregate)
 
 
 @dataclass(frozen=True)
@@ -143,6 +179,8 @@ class _Text:
 
     sql: str
     file: str
+    counts: bool = False
+    """Whether rows are aggregated, so that fewer of them are other answers."""
 
     def distinct(self) -> _Text:
         place = self._after("SELECT")
@@ -150,9 +188,22 @@ class _Text:
         return replace(self, sql=f"{self.sql[:place]} DISTINCT{self.sql[place:]}")
 
     def where(self, condition: str) -> _Text:
-        """A query ends with its WHERE, or has none: then with its last ON or its FROM."""
-        word = "WHERE" if self._after("WHERE") is None else "AND"
-        return replace(self, sql=f"{self.sql} {word} {condition}")
+        """The condition behind WHERE or what is there already, in front of what follows it."""
+        end = min(
+            (found for word in _BEHIND if (found := self._before(word)) is not None),
+            default=len(self.sql),
+        )
+        kept = self.sql[:end].rstrip()
+        start = self._after("WHERE")
+        if start is None:
+            head = f"{kept} WHERE {condition}"
+        elif re.search(r"\bOR\b", self._code[start : len(kept)], re.IGNORECASE):
+            between = self.sql[start : len(kept)].strip()
+            head = f"{self.sql[:start]} ({between}) AND {condition}"
+        else:
+            head = f"{kept} AND {condition}"
+        rest = self.sql[len(kept) :]
+        return replace(self, sql=head + rest)
 
     def name_of(self, attribute: Attribute) -> str:
         return ".".join(self._quoted(each) for each in (attribute.alias, attribute.column))
@@ -162,11 +213,27 @@ class _Text:
         plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and quoted not in self.file
         return name if plain else quoted
 
+    @property
+    def _code(self) -> str:
+        """The text with comments, quoted names and what is in brackets blanked out."""
+        code = _PASSED_OVER.sub(_blank, self.sql)
+        while (found := re.search(r"\([^()]*\)", code)) is not None:
+            code = code[: found.start()] + _blank(found) + code[found.end() :]
+        return code
+
     def _after(self, word: str) -> int | None:
-        """Where a keyword ends; comments and quoted names are passed over."""
-        found = re.search(rf"\b{word}\b", _PASSED_OVER.sub(_blank, self.sql), re.IGNORECASE)
+        """Where a keyword ends."""
+        found = re.search(rf"\b{word}\b", self._code, re.IGNORECASE)
         return None if found is None else found.end()
 
+    def _before(self, word: str) -> int | None:
+        """Where a keyword begins."""
+        found = re.search(rf"\b{word}\b", self._code, re.IGNORECASE)
+        return None if found is None else found.start()
+
+
+_BEHIND = (r"GROUP\s+BY", "HAVING", "EMIT")
+"""What may follow a WHERE."""
 
 _PASSED_OVER = re.compile(r"""--[^\n]*|/\*.*?\*/|"[^"]*"|'[^']*'|`[^`]*`""", re.DOTALL)
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
 from fractions import Fraction
 from math import lcm
 
@@ -17,6 +19,10 @@ from millpond.memory.condition import In, Number, Range
 from millpond.order import PLAIN, Values
 from millpond.order.values import normal
 from millpond.schema import Column, DecimalType, EnumType, Interval, Kind, Value
+
+_EPOCH = datetime(1970, 1, 1)
+_DIGITS = 12
+"""Enough for every number of units between two texts."""
 
 _GRIDS = (Kind.INTEGER, Kind.BOOLEAN, Kind.DATE, Kind.TIMESTAMP, Kind.INTERVAL)
 
@@ -46,7 +52,7 @@ class Scale:
         """What a row that matters can have in a column that is no NULL: by its type where that is a
         domain, by CHECK, and by what the query says of it."""
         step = self.step(column)
-        limits = [self._spans(_declared(column), step)]
+        limits = [self._spans(declared(column), step)]
         if said is not None:
             limits.append(self._spans(said.ranges, step))
         values = Values(step or 1, step is None, limits[0])
@@ -74,6 +80,24 @@ class Scale:
             whole += inwards
         return whole * by
 
+    def text(self, number: int) -> str:
+        """A text that lies among the constants where a number of units does.
+
+        Texts between two constants begin with the lower one; what follows is small enough not to
+        reach a constant that begins the same.
+        """
+        place, rest = divmod(number, self.unit)
+        last = len(self.texts) - 1
+        if place > last:
+            place, rest = last, rest + (place - last) * self.unit
+        digits = f"{rest:0{_DIGITS}d}"
+        return self.texts[place] + (f"!{digits}" if rest else "")
+
+    def decimal(self, number: int) -> Decimal:
+        """The DECIMAL of a number of units."""
+        exact = Fraction(number, self.unit)
+        return Decimal(exact.numerator) / Decimal(exact.denominator)
+
     def shown(self, column: Column, value: int) -> str:
         """A value of a column as text."""
         if column.type.kind is Kind.VARCHAR:
@@ -82,18 +106,25 @@ class Scale:
         exact = Fraction(value, self.unit)
         if column.type.kind is Kind.BOOLEAN:
             return str(bool(exact)).upper()
+        if column.type.kind is Kind.DATE:
+            return str(_EPOCH.date() + timedelta(days=int(exact)))
+        if column.type.kind is Kind.TIMESTAMP:
+            return (_EPOCH + timedelta(microseconds=int(exact))).isoformat()
         if exact.denominator == 1:
             return str(exact.numerator)
         return str(float(exact))
 
 
 def scale_of(
-    columns: Mapping[Attribute, Column], said: Mapping[Attribute, In], offsets: Iterable[Fraction]
+    columns: Mapping[Attribute, Column],
+    said: Mapping[Attribute, In],
+    offsets: Iterable[Fraction],
+    room: int = 1,
 ) -> Scale:
-    """The scale of a query over these columns, with these constants."""
+    """The scale of a query over these columns, with these constants; `room` makes it finer."""
     dense, unit, texts = 0, 1, {""}
     for each, column in columns.items():
-        ranges = [*_declared(column), *(said[each].ranges if each in said else ())]
+        ranges = [*declared(column), *(said[each].ranges if each in said else ())]
         ends = [end for one in ranges for end in (one.low, one.high) if end is not None]
         if column.type.kind is Kind.VARCHAR:
             texts |= {end for end in ends if isinstance(end, str)}
@@ -105,10 +136,10 @@ def scale_of(
             unit = lcm(unit, *(end.denominator for end in ends if isinstance(end, Fraction)))
     if dense or unit > 1:
         unit = lcm(unit, *(each.denominator for each in offsets)) * (dense + 2 if dense else 1)
-    return Scale(unit, tuple(sorted(texts)))
+    return Scale(unit * room, tuple(sorted(texts)))
 
 
-def _declared(column: Column) -> Sequence[Range]:
+def declared(column: Column) -> Sequence[Range]:
     """The values that a domain allows; a type is a domain only where it has few values."""
     check = column.check
     low, high = _constant(check.low), _constant(check.high)

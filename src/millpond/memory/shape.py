@@ -247,7 +247,9 @@ class _Splitter:
                 equated = [each for each in self._equated(meeting, at) if each not in exact[at]]
                 functions = self._functions(meeting, at, exact[at])
                 open_ended = [each for each in functions if not each.finite]
-                if equated or _two_sided(functions) or len(open_ended) > allowed:
+                # What lies anywhere is told by two functions where it cannot be kept as it is.
+                whole = [x for x in _two_sided(functions) if not self._own(at).dense(x)]
+                if equated or whole or len(open_ended) > allowed:
                     mine = [*equated, *(x for each in functions for x, _ in each.terms)]
                     theirs = [
                         y if x in mine else x
@@ -463,20 +465,18 @@ def _functions(
             continue
         asked.setdefault((side, partner), {})[mine] = offset
     merged: dict[_Name, list[int | None]] = {}
-    partners: dict[_Name, list[Attribute]] = {}
-    farthest: dict[_Name, list[int | None]] = {}
+    partners: dict[_Name, list[tuple[Attribute, int]]] = {}
     for (side, partner), terms in asked.items():
         base = min(terms.values()) if side is Side.LOW else max(terms.values())
         normal = tuple(sorted((each, offset - base) for each, offset in terms.items()))
         limits = meeting.closure.interval(partner)
-        near, far = (limits.low, limits.high) if side is Side.LOW else (limits.high, limits.low)
-        merged.setdefault((side, normal), []).append(None if near is None else near - base)
-        farthest.setdefault((side, normal), []).append(None if far is None else far - base)
-        partners.setdefault((side, normal), []).append(partner)
+        limit = limits.low if side is Side.LOW else limits.high
+        merged.setdefault((side, normal), []).append(None if limit is None else limit - base)
+        partners.setdefault((side, normal), []).append((partner, -base))
     found = []
     for name, told_apart in merged.items():
         function = Function(*name, _clamp(own, *name, told_apart))
-        found.append(_counted(function, own, meeting.closure, partners[name], farthest[name]))
+        found.append(_counted(function, own, meeting.closure, partners[name]))
     return found
 
 
@@ -484,34 +484,40 @@ def _counted(
     function: Function,
     own: Closure,
     closure: Closure,
-    partners: Sequence[Attribute],
-    farthest: Sequence[int | None],
+    partners: Sequence[tuple[Attribute, int]],
 ) -> Function:
     """A function of columns that are not the integers, with what has to be told apart of it: the
-    places of its grid, or, of what can lie anywhere, the gaps between its partners' values; the
-    gap beyond the farthest of them only where rows that join nothing get so far."""
+    places of its grid, or, of what can lie anywhere, the gaps between its partners' values."""
     values = [own.values(each) for each, _ in function.terms]
     if all(each.step == 1 and not each.dense for each in values):
         return function
     if any(each.dense for each in values):
-        sizes = [closure.values(each).size for each in partners]
+        sizes = [
+            closure.values(partner).within(_between(function, -shift)).size
+            for partner, shift in partners
+        ]
         known = [each for each in sizes if each is not None]
         if len(known) < len(sizes):
             return replace(function, anywhere=function.clamp.size != 1)
-        return replace(function, told=sum(known) + (not _short_of(function, farthest)))
+        return replace(function, told=sum(known) + 1)
     size = function.clamp.size
+    if size is None:
+        return function
+    # `x` and `y + 1` of one grid lie beside one another, not on top: `d < z` and `e <= z`.
     step = min(each.step for each in values)
-    return function if size is None else replace(function, told=(size - 1) // step + 2)
+    beside = len({offset % step for _, offset in function.terms})
+    return replace(function, told=beside * ((size - 1) // step + 1) + 1)
 
 
-def _short_of(function: Function, farthest: Iterable[int | None]) -> bool:
-    """Whether each value meets some partner, because a filter ends before the farthest of them."""
-    ends = [each for each in farthest if each is not None]
+def _between(function: Function, shift: int) -> Interval:
+    """Where a partner's value, so much greater, has values of the function on either side: those
+    up to it meet it and those beyond do not, or the other way round."""
+    low, high = function.clamp.low, function.clamp.high
     if function.side is Side.LOW:
-        high = function.clamp.high
-        return high is not None and any(high <= each for each in ends)
-    low = function.clamp.low
-    return low is not None and any(low >= each for each in ends)
+        high = None if high is None else high - 1
+    else:
+        low = None if low is None else low + 1
+    return Interval(None if low is None else low + shift, None if high is None else high + shift)
 
 
 def _clamp(
@@ -608,7 +614,7 @@ def _alternatives(
     query: SpjQuery, attributes: Sequence[Attribute]
 ) -> Iterator[tuple[_Bounds, ...]]:
     """Ways to split rows: by the order of an input's columns, then by where a column lies among
-    the constants."""
+    the constants, of which only the outer ones matter to whole numbers."""
     asked = list(joins(query.predicate)) if query.offsets else []
     for place, x in enumerate(attributes):
         for y in attributes[place + 1 :]:
@@ -623,6 +629,14 @@ def _alternatives(
                 [(ZERO, x, -least), (x, ZERO, greatest)],
                 [(ZERO, x, -greatest - 1)],
             )
+        for x in attributes:
+            if query.predicate.dense(x):
+                for k in query.constants:
+                    yield (
+                        [(x, ZERO, k - 1)],
+                        [(x, ZERO, k), (ZERO, x, -k)],
+                        [(ZERO, x, -k - 1)],
+                    )
 
 
 def _alias_of(bounds: _Bounds) -> str:

@@ -12,15 +12,16 @@ values of their columns they can be tried, so that their columns are kept as the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import gcd
 
 from millpond.diagnostic import Span
 from millpond.memory.attribute import Attribute, Linear, attribute, derived_column
 from millpond.memory.condition import Condition, Either, In, Opaque, Pair
-from millpond.memory.scale import Scale, scale_of
+from millpond.memory.scale import Scale, declared, scale_of
 from millpond.order import PLAIN, ZERO, Bound, DifferenceBounds, Values
 from millpond.plan import Operator
 from millpond.schema import Column, Interval, Stream, Value
@@ -58,6 +59,8 @@ class SpjQuery:
     span: Span
     beside: tuple[Attribute, ...] = ()
     """Attributes that matter without being shown: what aggregates are computed from."""
+    room: int = 1
+    """How many times finer the unit of the scale is than it has to be."""
 
     @cached_property
     def columns(self) -> dict[Attribute, Column]:
@@ -152,7 +155,8 @@ class SpjQuery:
     @cached_property
     def scale(self) -> Scale:
         columns = {each: self.columns[each] for each in self.relevant}
-        return scale_of(columns, self.limits, (each.offset for each in self.pairs))
+        offsets = (each.offset for each in self.pairs)
+        return scale_of(columns, self.limits, offsets, self.room)
 
     @cached_property
     def values(self) -> dict[Attribute, Values]:
@@ -165,17 +169,26 @@ class SpjQuery:
     @cached_property
     def predicate(self) -> DifferenceBounds[Attribute]:
         """P+, domains included."""
+        values = self.values
+        while True:
+            closure = self._closure(values)
+            tied = _tied(closure, values) if closure.satisfiable else {}
+            if not tied:
+                return closure
+            values = {**values, **tied}
+
+    def _closure(self, values: Mapping[Attribute, Values]) -> DifferenceBounds[Attribute]:
         holes = {
-            each: values
-            for each, values in self.values.items()
-            if values.step != 1 or values.dense or len(values.spans) != 1
+            each: one
+            for each, one in values.items()
+            if one.step != 1 or one.dense or len(one.spans) != 1
         }
         closure: DifferenceBounds[Attribute] = DifferenceBounds(self.relevant, holes)
         closure = closure.with_bounds(
             bound
-            for each, values in self.values.items()
+            for each, one in values.items()
             if each not in holes
-            for bound in _interval(each, values.hull)
+            for bound in _interval(each, one.hull)
         )
         return closure.with_bounds(
             bound
@@ -219,16 +232,10 @@ class SpjQuery:
     @cached_property
     def constants(self) -> tuple[int, ...]:
         """C(Q), sorted: the constants of the text and the ends of the domains."""
-        found = {
-            _floor(self.scale.of(end))
-            for limit in self.limits.values()
-            for each in limit.ranges
-            for end in (each.low, each.high)
-            if end is not None
-        }
-        for values in self.values.values():
-            ends = (values.hull.low, values.hull.high) if values.spans else ()
-            found |= {end for end in ends if end is not None}
+        said = [each for limit in self.limits.values() for each in limit.ranges]
+        said += [each for x in self.relevant for each in declared(self.columns[x])]
+        ends = (end for each in said for end in (each.low, each.high) if end is not None)
+        found = {_floor(self.scale.of(end)) for end in ends}
         return tuple(sorted(found))
 
     @cached_property
@@ -260,6 +267,20 @@ class SpjQuery:
     def of(self, alias: str) -> tuple[Attribute, ...]:
         """The relevant attributes of one input."""
         return tuple(each for each in self.relevant if each.alias == alias)
+
+
+def _tied(
+    closure: DifferenceBounds[Attribute], values: Mapping[Attribute, Values]
+) -> dict[Attribute, Values]:
+    """What could lie anywhere, but is a whole number, say, because it equals one."""
+    found = {}
+    for x, mine in values.items():
+        for y, other in values.items():
+            distance = closure.offset(x, y) if mine.dense and not other.dense else None
+            if distance is not None:
+                found[x] = Values(gcd(other.step, distance), spans=mine.spans)
+                break
+    return found
 
 
 def _aliases(condition: Opaque) -> set[str]:

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 from millpond.diagnostic import Diagnostic, Span
 
 if TYPE_CHECKING:
+    from millpond.memory.attribute import Attribute
     from millpond.memory.shape import Shape
+    from millpond.memory.spj import SpjQuery
+    from millpond.memory.witness import Witness
 
 DEFAULT_BUDGET = 10_000_000
 """Units above which a constant is called impractical."""
@@ -87,6 +90,16 @@ class Fix:
 
 
 @dataclass(frozen=True)
+class Growing:
+    """A part of a query without a bound, and the columns that say so."""
+
+    query: SpjQuery
+    attributes: tuple[Attribute, ...]
+    counts: bool
+    """Whether its answer is made of aggregates."""
+
+
+@dataclass(frozen=True)
 class Verdict:
     """What `millpond check` says of a query."""
 
@@ -101,6 +114,9 @@ class Verdict:
     state: tuple[StateEntry, ...] = ()
     state_bytes: int | None = None
     fixes: tuple[Fix, ...] = ()
+    growing: tuple[Growing, ...] = field(default=(), compare=False, repr=False)
+    """The parts of it that have no bound."""
+    witness: Witness | None = field(default=None, compare=False, repr=False)
     monotonic: bool = True
     """Whether its answer is known to grow only."""
     shape: Shape | None = field(default=None, compare=False, repr=False)

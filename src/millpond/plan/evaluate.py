@@ -30,6 +30,7 @@ from millpond.plan.expression import (
 )
 from millpond.plan.functions import SCALARS, EvaluationError, converter
 from millpond.plan.node import Field
+from millpond.plan.user_code import UserCodeError
 from millpond.schema import DOUBLE, TIMESTAMP, Kind, Row, Type, Value
 
 Evaluator = Callable[[Row], Value]
@@ -53,6 +54,8 @@ def holds(predicates: Sequence[Expression], fields: Sequence[Field]) -> Callable
 
 def no_value(error: EvaluationError) -> InputError:
     """The error of a row for which an expression has no value, as it is reported."""
+    if isinstance(error, UserCodeError):
+        return InputError(Diagnostic("MP315", str(error), error.span, error.notes, error.helps))
     return InputError(
         Diagnostic(
             "MP309",

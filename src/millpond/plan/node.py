@@ -16,7 +16,7 @@ from typing import Any
 from millpond.diagnostic import Span
 from millpond.plan.expression import Expression, columns_of
 from millpond.plan.window import WindowFunction, WindowSpec
-from millpond.schema import BOOLEAN, NULL, Kind, Stream, Type
+from millpond.schema import BOOLEAN, NULL, Kind, Stream, Type, UserAggregate
 
 _NO_SPAN: Any = field(default=None, compare=False)
 
@@ -302,8 +302,8 @@ class Distinct(_Unary):
 
 @dataclass(frozen=True)
 class AggregateCall:
-    """An aggregate function of `functions.py` over the rows of a group; COUNT(*) has no
-    argument."""
+    """An aggregate function of `functions.py`, or one that the file declares, over the rows of a
+    group; COUNT(*) has no argument."""
 
     function: str
     argument: Expression | None
@@ -312,6 +312,7 @@ class AggregateCall:
     type: Type
     filter: Expression | None = None
     span: Span | None = _NO_SPAN
+    declared: UserAggregate | None = None
 
     @property
     def nullable(self) -> bool:

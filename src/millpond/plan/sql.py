@@ -19,7 +19,7 @@ from millpond.plan.sql_engine import (
     SparkExpressions,
 )
 from millpond.plan.sql_spelling import Spelling
-from millpond.plan.sql_stream import stream_sql
+from millpond.plan.sql_stream import aggregate_sql, stream_sql
 
 _ENGINES: dict[str, Callable[[], EngineQueries]] = {
     "duckdb": lambda: EngineQueries(DuckDbExpressions()),
@@ -51,4 +51,5 @@ def script_sql(script: Script) -> str:
     """A whole file: its declarations and its queries, which read back to the same."""
     name = Spelling().name
     queries = (f"CREATE QUERY {name(each.name)} AS\n{to_sql(each)};" for each in script.queries)
-    return "\n".join([*map(stream_sql, script.catalog), *queries])
+    declared = (*map(stream_sql, script.catalog), *map(aggregate_sql, script.catalog.aggregates))
+    return "\n".join([*declared, *queries])

@@ -87,6 +87,8 @@ class EngineExpressions(Expressions):
     # Aggregates ------------------------------------------------------------------------------
 
     def aggregate(self, call: AggregateCall, behind: Behind | None = None) -> Printed:
+        if call.declared is not None:
+            raise PlanError(f"{self.engine} has no word for {call.function}")
         if call.argument is None:
             return atom(f"COUNT(*){self.filtered(call)}")
         text, type_ = self.text(call.argument, behind), call.argument.type

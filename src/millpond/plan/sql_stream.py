@@ -1,4 +1,4 @@
-"""Declarations of streams and tables as text that reads back to the same ones."""
+"""Declarations of streams, tables and aggregates as text that reads back to the same ones."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from millpond.plan.lengths import units
 from millpond.plan.sql_spelling import Spelling
-from millpond.schema import Check, Column, Kind, Stream, Time, Type
+from millpond.schema import Check, Column, Kind, Stream, Time, Type, UserAggregate
 
 _SPELLING = Spelling()
 
@@ -20,6 +20,19 @@ def stream_sql(stream: Stream) -> str:
     behind = f" WITH ({options})" if options else ""
     name = _SPELLING.name(stream.name)
     return f"CREATE {stream.form} {name} ({', '.join(parts)}){behind};"
+
+
+def aggregate_sql(declared: UserAggregate) -> str:
+    """`CREATE AGGREGATE f (x DOUBLE) ...;`."""
+    name = _SPELLING.name(declared.name)
+    argument = f"{_SPELLING.name(declared.argument)} {_SPELLING.type(declared.takes)}"
+    duplicates = "sensitive" if declared.sensitive else "insensitive"
+    units = "" if declared.units is None else f", units = {declared.units}"
+    return (
+        f"CREATE AGGREGATE {name} ({argument}) RETURNS {_SPELLING.type(declared.returns)} "
+        f"LANGUAGE python AS {_SPELLING.text(declared.code)} "
+        f"WITH (class = '{declared.kind}', duplicates = '{duplicates}'{units});"
+    )
 
 
 def _column(column: Column) -> str:

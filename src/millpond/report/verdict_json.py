@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millpond.memory import Reason, Verdict
+from millpond.report.witness import witness_dict
 
 
 def verdict_dict(verdict: Verdict) -> dict[str, Any]:
@@ -27,7 +28,7 @@ def verdict_dict(verdict: Verdict) -> dict[str, Any]:
         ],
         "because": [_reason(each) for each in verdict.because],
         "patterns": {"root": "MON" if verdict.monotonic else None},
-        "witness": None,
+        "witness": witness_dict(verdict),
         "fixes": [
             {
                 "text": each.text,

@@ -9,6 +9,7 @@ from millpond.diagnostic import Severity
 from millpond.memory import MemoryClass, Verdict
 from millpond.report.diagnostics import render_diagnostic
 from millpond.report.style import PLAIN, Style
+from millpond.report.witness import witness_lines
 
 _COLOURS = {
     MemoryClass.NONE: "green",
@@ -22,12 +23,14 @@ _COLOURS = {
 _SHOWN = 3
 
 
-def render_verdict(verdict: Verdict, style: Style = PLAIN, *, why: bool = False) -> str:
-    """Several lines, without an end of line after the last."""
-    return "\n".join(_lines(verdict, style, why))
+def render_verdict(
+    verdict: Verdict, style: Style = PLAIN, *, why: bool = False, witness: bool = False
+) -> str:
+    """Several lines, without an end of line after the last; `witness` adds what proves it."""
+    return "\n".join(_lines(verdict, style, why, witness or why))
 
 
-def _lines(verdict: Verdict, style: Style, why: bool) -> Iterator[str]:
+def _lines(verdict: Verdict, style: Style, why: bool, witness: bool) -> Iterator[str]:
     head = style.paint(_COLOURS[verdict.memory], verdict.memory.value)
     yield f"{style.bold(verdict.name)}: {head}, {_summary(verdict)}"
     for reason in verdict.because:
@@ -47,6 +50,9 @@ def _lines(verdict: Verdict, style: Style, why: bool) -> Iterator[str]:
         yield _indented(_indented(fix.sql))
         units = f", at most {counted(fix.units, 'unit')}" if fix.units is not None else ""
         yield f"    then {fix.memory}{units}; answers: {fix.keeps_answers}"
+    if witness and verdict.witness is not None:
+        for line in witness_lines(verdict, verdict.witness):
+            yield f"  {line}"
     if why and len(verdict.fixes) == 0 and verdict.memory is MemoryClass.LINEAR:
         yield "  no repair was found among: DISTINCT, a range on a column that the verdict names"
 

@@ -10,13 +10,14 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
 from millpond.run.event import Event, Reject
 from millpond.run.ingest import TaggedReader
 from millpond.run.unreadable import opened, unfit
-from millpond.run.values import Number, short
+from millpond.run.values import BadRowError, Number, short
 from millpond.schema import Kind, Stream, Type
 
 Read = Callable[[str], Any]
@@ -30,42 +31,70 @@ def csv_rows(reader: TaggedReader, stream: Stream, file: Path) -> Iterator[Event
         io.TextIOWrapper(raw, encoding="utf-8-sig", errors="surrogateescape", newline="") as text,
     ):
         records = _records(file, text)
-        names = _header(stream, file, next(records, (0, [], ""))[1])
+        names = _header(stream, file, next(records, _Record(1, [], "")))
         columns = {each.name: each for each in stream.columns}
         reads = [_read(columns[name].type) for name in names]
         texts = [columns[name].type.kind is Kind.VARCHAR for name in names]
-        for number, fields, line in records:
-            if not fields:
+        for record in records:
+            number, fields, line = record.line, record.fields, record.text
+            if not fields and not record.wrong:
                 continue
-            if not line.isascii() and not _is_utf8(line):
+            wrong = _wrong(record, len(names))
+            if wrong is not None:
                 said = line.encode(errors="surrogateescape").decode(errors="replace")
-                yield reader.unreadable(said.rstrip("\r\n"), number)
+                yield reader.bad(said.rstrip("\r\n"), number, wrong)
                 continue
-            values: list[Any] = [read(field) for read, field in zip(reads, fields, strict=False)]
+            values: list[Any] = [read(field) for read, field in zip(reads, fields, strict=True)]
             if '""' in line and "" in fields:
                 for place, quoted in enumerate(_quoted(line, len(values))):
                     if quoted and texts[place] and not fields[place]:
                         values[place] = ""
-            row = dict(zip(names, values, strict=False))
-            if len(fields) > len(names):
-                row[f"field {len(names) + 1}"] = None
-            yield reader.event(stream.name, row, number)
+            yield reader.event(stream.name, dict(zip(names, values, strict=True)), number)
 
 
-def _header(stream: Stream, file: Path, fields: Sequence[str]) -> list[str]:
-    names = [each.strip() for each in fields]
-    if sorted(names) != sorted(stream.names):
+@dataclass(frozen=True)
+class _Record:
+    """The fields of a record, the number of its last line and its text; or what is wrong."""
+
+    line: int
+    fields: list[str]
+    text: str
+    wrong: str = ""
+
+
+def _wrong(record: _Record, width: int) -> BadRowError | None:
+    """What keeps a record from being a row at all."""
+    if not record.text.isascii() and not _is_utf8(record.text):
+        return BadRowError("MP307", "the line is not UTF-8 text", "save the file as UTF-8")
+    if record.wrong:
+        return BadRowError("MP301", f"not a record of csv: {record.wrong}", _QUOTES)
+    found = len(record.fields)
+    if found != width:
+        said = "1 field" if found == 1 else f"{found} fields"
+        return BadRowError(
+            "MP303", f"the row has {said}, and the header {width}", "a NULL is an empty field"
+        )
+    return None
+
+
+_QUOTES = 'a text with a comma, a quote or a line break stands in quotes: "5"" nails, steel"'
+
+
+def _header(stream: Stream, file: Path, record: _Record) -> list[str]:
+    names = [each.strip() for each in record.fields]
+    if record.wrong or sorted(names) != sorted(stream.names):
         kind = "stream" if stream.is_stream else "table"
         raise unfit(
             file,
             f"the header has {_list(names)}, and {kind} `{stream.name}` has {_list(stream.names)}",
             "the first line names the columns, in any order",
+            line=1,
         )
     return names
 
 
-def _records(file: Path, text: TextIO) -> Iterator[tuple[int, list[str], str]]:
-    """The fields of each record, with the number of its last line and its text."""
+def _records(file: Path, text: TextIO) -> Iterator[_Record]:
+    """The records of a file; after one that is none, the next line begins another."""
     read: list[str] = []
 
     def lines() -> Iterator[str]:
@@ -73,13 +102,27 @@ def _records(file: Path, text: TextIO) -> Iterator[tuple[int, list[str], str]]:
             read.append(line)
             yield line
 
-    records = csv.reader(lines())
-    try:
-        for fields in records:
-            yield records.line_num, fields, "".join(read)
-            read.clear()
-    except csv.Error as error:
-        raise unfit(file, f"line {records.line_num} is no csv: {error}") from None
+    csv.field_size_limit(_LONGEST)
+    records = csv.reader(lines(), strict=True)
+    while True:
+        first = records.line_num + 1
+        try:
+            fields = next(records)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            if len(read) > 1 or sum(map(len, read)) > _LONGEST:  # a quote that nothing closes
+                said = "a quote is not closed"
+            else:
+                said = str(error)
+            yield _Record(first, [], "".join(read), said)
+        else:
+            yield _Record(records.line_num, fields, "".join(read))
+        read.clear()
+
+
+_LONGEST = 1 << 27
+"""Characters of one field: without any limit a quote that nothing closes takes all memory."""
 
 
 def _quoted(line: str, width: int) -> list[bool]:

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import assert_never
+from typing import Any, assert_never
 
 from millpond.plan import (
     AGGREGATES,
@@ -46,6 +46,7 @@ from millpond.plan import (
 )
 from millpond.plan.evaluate import compiled, holds
 from millpond.plan.functions import EvaluationError
+from millpond.plan.user_code import loaded
 from millpond.run.contents import BEFORE, NEVER, Bag, Contents, Lived, Log, Moment
 from millpond.run.windows import Everything, Leaf, Windowed, assigned_on, window_on
 from millpond.schema import Row, Value
@@ -376,8 +377,8 @@ def _ageless(rows: Iterable[Row]) -> list[Lived]:
 def _called(call: AggregateCall, fields: Sequence[Field]) -> Callable[[list[Row]], Value]:
     """An aggregate function over the rows of a group."""
     test = holds((call.filter,), fields) if call.filter is not None else None
-    value = compiled(call.argument, fields) if call.argument is not None else None
-    function = AGGREGATES[call.function]
+    value = compiled(_converted(call), fields) if call.argument is not None else None
+    compute = _computed(call)
 
     def called(rows: list[Row]) -> Value:
         kept = rows if test is None else [row for row in rows if test(row)]
@@ -387,9 +388,25 @@ def _called(call: AggregateCall, fields: Sequence[Field]) -> Callable[[list[Row]
         if call.distinct:
             values = list(dict.fromkeys(values))
         try:
-            return function.compute(values) if values else function.nothing
+            return compute(values)
         except EvaluationError as error:
             error.span = error.span or call.span
             raise
 
     return called
+
+
+def _converted(call: AggregateCall) -> Expression:
+    """The argument, for a user's function as the type that it takes."""
+    assert call.argument is not None
+    if call.declared is None or call.argument.type == call.declared.takes:
+        return call.argument
+    return Cast(call.argument, call.declared.takes, call.argument.span)
+
+
+def _computed(call: AggregateCall) -> Callable[[list[Any]], Value]:
+    """The function of the values that are not NULL."""
+    if call.declared is not None:
+        return loaded(call.declared, call.span).compute
+    function = AGGREGATES[call.function]
+    return lambda values: function.compute(values) if values else function.nothing

@@ -57,6 +57,8 @@ class TaggedReader:
     def read(self, path: str) -> Iterator[list[Event | Reject]]:
         """The events of the file at a path; `-` is standard input."""
         if path == "-":
+            if sys.stdin is None:  # closed before we began
+                raise _unopened("<stdin>", "standard input is closed")
             yield from self.chunks(sys.stdin.buffer)
             return
         with _opened(path) as file:
@@ -84,10 +86,10 @@ class TaggedReader:
         except BadRowError as error:
             return self._reject(json.dumps({stream: values}, default=str), error)
 
-    def unreadable(self, text: str, line: int) -> Reject:
-        """A row whose text cannot be read at all."""
+    def bad(self, text: str, line: int, wrong: BadRowError) -> Reject:
+        """A row that cannot be read at all."""
         self._line = line
-        return self._reject(text, BadRowError("MP307", _NO_UTF8, "save the file as UTF-8"))
+        return self._reject(text, wrong)
 
     def _lines(self, text: bytes) -> list[Event | Reject]:
         events: list[Event | Reject] = []
@@ -171,7 +173,11 @@ class TaggedReader:
         except RecursionError:
             self._fail("MP301", "not a JSON object: it is nested too deeply", self._like)
         except ValueError:  # Python's limit on the digits of an integer
-            self._fail("MP305", "an integer with thousands of digits fits no type")
+            self._fail(
+                "MP305",
+                "an integer with thousands of digits fits no type",
+                "BIGINT holds 19 digits",
+            )
         if not isinstance(said, dict) or not said:
             self._fail("MP301", "an event is an object", self._like)
         return said
@@ -300,11 +306,9 @@ def _opened(path: str) -> BinaryIO:
     try:
         return open(path, "rb", buffering=0)
     except OSError as error:
-        raise UserError(
-            Diagnostic(
-                "MP404",
-                f"cannot read the input: {error.strerror or error}",
-                file=path,
-                helps=("give a file of tagged JSON lines, or - for standard input",),
-            )
-        ) from None
+        raise _unopened(path, error.strerror or str(error)) from None
+
+
+def _unopened(name: str, why: str) -> UserError:
+    helps = ("give a file of tagged JSON lines, or - for standard input",)
+    return UserError(Diagnostic("MP404", f"cannot read the input: {why}", file=name, helps=helps))

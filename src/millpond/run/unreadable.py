@@ -17,9 +17,9 @@ def opened(stream: Stream, file: Path) -> BinaryIO:
         raise unreadable(stream.name, str(file), error.strerror or error) from None
 
 
-def unfit(file: Path, why: str, *helps: str) -> UserError:
+def unfit(file: Path, why: str, *helps: str, line: int | None = None) -> UserError:
     """A file that was read, and does not have the rows of its stream."""
-    return UserError(Diagnostic("MP404", why, file=str(file), helps=helps))
+    return UserError(Diagnostic("MP404", why, file=str(file), line=line, helps=helps))
 
 
 def unreadable(name: str, uri: str, why: Any) -> UserError:

@@ -1,5 +1,6 @@
-"""Columns, their types and domains, and the streams and tables that have them."""
+"""Columns, their types and domains, streams and tables that have them, and users' aggregates."""
 
+from millpond.schema.aggregate import AggregateClass, UserAggregate
 from millpond.schema.catalog import Catalog
 from millpond.schema.check import Check
 from millpond.schema.stream import Column, Form, Stream, Time
@@ -45,6 +46,7 @@ __all__ = [
     "TIMESTAMP",
     "TINYINT",
     "VARCHAR",
+    "AggregateClass",
     "Catalog",
     "Check",
     "Column",
@@ -58,6 +60,7 @@ __all__ = [
     "Stream",
     "Time",
     "Type",
+    "UserAggregate",
     "Value",
     "VarcharType",
     "decimal",

@@ -1,23 +1,38 @@
-"""The streams that a file declares."""
+"""The streams and the aggregate functions that a file declares."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from millpond.diagnostic import Diagnostic, UserError
+from millpond.schema.aggregate import UserAggregate
 from millpond.schema.stream import Stream
 
 
 class Catalog:
-    """Streams by name; upper and lower case are the same."""
+    """Streams by name, and aggregates by name; upper and lower case are the same."""
 
     def __init__(self) -> None:
         self._streams: dict[str, Stream] = {}
+        self._aggregates: dict[str, UserAggregate] = {}
 
     def add(self, stream: Stream) -> None:
         if stream.name.lower() in self._streams:
             raise UserError(Diagnostic("MP104", f"`{stream.name}` is declared twice", stream.span))
         self._streams[stream.name.lower()] = stream
+
+    def add_aggregate(self, aggregate: UserAggregate) -> None:
+        if aggregate.name.lower() in self._aggregates:
+            said = f"the aggregate `{aggregate.name}` is declared twice"
+            raise UserError(Diagnostic("MP104", said, aggregate.span))
+        self._aggregates[aggregate.name.lower()] = aggregate
+
+    def aggregate(self, name: str) -> UserAggregate | None:
+        return self._aggregates.get(name.lower())
+
+    @property
+    def aggregates(self) -> tuple[UserAggregate, ...]:
+        return tuple(self._aggregates.values())
 
     def get(self, name: str) -> Stream | None:
         return self._streams.get(name.lower())

@@ -1,0 +1,100 @@
+"""A verdict that says no, with the input that proves it.
+
+The criterion says that there is no bound, and on which columns; a witness shows it, to whoever does
+not want to believe it: any evaluator that gives right answers is in 2^n different states after the
+2^n subsets.  A witness is given only after running by definition told its subsets apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence, Set
+
+from millpond.memory.family import Family, family_of
+from millpond.memory.spj import Attribute
+from millpond.memory.verdict import Growing, Verdict
+from millpond.memory.witness import (
+    MOST_TRIED,
+    Fed,
+    Probe,
+    Respond,
+    Witness,
+    every_subset,
+    found_line,
+    matches_of,
+    some_subsets,
+    told_apart,
+    witness_on,
+)
+
+DEFAULT_SIZE = 8
+
+
+def witness_of(
+    verdict: Verdict, respond: Respond, n: int = DEFAULT_SIZE, most: int = MOST_TRIED
+) -> Witness | None:
+    """A verified witness of n numbers; None if none was found."""
+    for growing in verdict.growing:
+        for found in _candidates(growing, respond, n, most):
+            subsets = every_subset(n) if n <= 4 else some_subsets(n)
+            if told_apart(found, respond, subsets):
+                return _timed(found, growing)
+    return None
+
+
+def _timed(witness: Witness, growing: Growing) -> Witness:
+    """The same with timestamps: rows before a probe are one instant, a probe is the next."""
+    places = {stream.name: stream.time_place for _, stream in growing.query.streams}
+
+    def at(rows: Sequence[Fed], time: int) -> tuple[Fed, ...]:
+        found = []
+        for stream, row in rows:
+            place = places[stream]
+            if place is not None:
+                row = (*row[:place], time, *row[place + 1 :])
+            found.append((stream, row))
+        return tuple(found)
+
+    return Witness(
+        witness.n,
+        at(witness.base, 1),
+        tuple((at(inside, 1), at(outside, 1)) for inside, outside in witness.prefix),
+        tuple(at(each, 2) for each in witness.probes),
+    )
+
+
+def _candidates(growing: Growing, respond: Respond, n: int, most: int) -> Iterator[Witness]:
+    query = growing.query
+    probes = tuple(Probe) if growing.counts else (Probe.OTHERS, Probe.AGAIN)
+    line = found_line(query, growing.attributes, respond, probes, most)
+    if line is not None:
+        found = witness_on(query, line, n)
+        if found is not None:
+            yield found
+    if query.distinct and query.self_join:
+        family = family_of(query)
+        if family is not None:
+            yield _of_family(family, n)
+
+
+def _of_family(family: Family, n: int) -> Witness:
+    """The stored rows of each match, and the others as its probe."""
+    query = family.query
+    matches: list[dict[Attribute, int | None]] = [
+        {
+            Attribute(alias, column): value
+            for alias, _ in query.streams
+            for column, value in family.row(alias, number, n).items()
+        }
+        for number in range(1, n + 1)
+    ]
+    rows = matches_of(query, matches)
+    return Witness(
+        n,
+        (),
+        tuple((_some(each, family.stored), ()) for each in rows),
+        tuple(_some(each, each.keys() - family.stored) for each in rows),
+    )
+
+
+def _some(rows: Mapping[str, Fed], aliases: Set[str]) -> tuple[Fed, ...]:
+    return tuple(row for alias, row in rows.items() if alias in aliases)
