@@ -10,6 +10,7 @@ import re
 
 import pytest
 from tests.language.marked import marked, spans, unmarked
+from tests.language.refusals.aggregates import AGGREGATES
 from tests.language.refusals.declarations import DECLARATIONS
 from tests.language.refusals.names import NAMES
 from tests.language.refusals.queries import QUERIES
@@ -29,7 +30,7 @@ CREATE TABLE r (k INT, name VARCHAR);
 CREATE TABLE n (k INT, name VARCHAR) WITH (retroactive = false);
 """
 
-REFUSED = [*SYNTAX, *DECLARATIONS, *NAMES, *VALUES, *WINDOWS, *QUERIES]
+REFUSED = [*SYNTAX, *DECLARATIONS, *AGGREGATES, *NAMES, *VALUES, *WINDOWS, *QUERIES]
 
 INTERNALS = r"sqlglot|<class|<Token|TokenType|keyword: '|\bNone\b|\bexp\.|Anonymous|Expression"
 """What a message says only when a part of the parser shows."""

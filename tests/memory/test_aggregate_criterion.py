@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from tests.memory.brute_force_aggregates import grows
+from tests.memory.brute_force_aggregates import grows, measures
 from tests.strategies.aggregates import AggregateQueryText, random_aggregate_query
 
 from millpond.language import read_script
@@ -126,3 +126,54 @@ def test_the_polynomial_criterion_agrees_with_the_enumeration() -> None:
 @pytest.mark.parametrize("start", range(10_000, 15_000, 1_000))
 def test_the_polynomial_criterion_agrees_with_the_enumeration_at_length(start: int) -> None:
     assert agree_with_enumeration(range(start, start + 1_000)) > 300
+
+
+# Certificates -----------------------------------------------------------------------------------
+
+
+def enough(seeds: range) -> int:
+    """What is kept is no less than an input has to tell apart; how many were compared."""
+    compared = 0
+    for seed in seeds:
+        rng = random.Random(seed)
+        query = random_aggregate_query(
+            rng, columns=(1, 2), comparisons=(0, 5), constants=(1, 2), values=(0, 2), checks=0.5,
+            ranges=0.7, groups=(0, 0),
+        )  # fmt: skip
+        if len(query.body.relevant) > 5:
+            continue
+        found = verdict_of(read_script(query.text).queries[0])
+        if found.units is None:
+            continue
+        stored = sum(each.units for each in found.state if each.of == "stored answer")
+        for place, (alias, _) in enumerate(query.body.inputs):
+            kept = stored + sum(each.units for each in found.state if each.of == alias)
+            least = max(each[place] for each in measures(query, 5).values())
+            assert kept >= least, f"seed {seed}: {kept} of {alias} for {least}: {query.text}"
+        compared += 1
+    return compared
+
+
+def test_what_is_kept_of_an_aggregate_is_enough() -> None:
+    assert enough(range(200)) > 50
+
+
+@pytest.mark.heavy
+def test_what_is_kept_of_an_aggregate_is_enough_at_length() -> None:
+    assert enough(range(1_000, 4_000)) > 800
+
+
+@pytest.mark.parametrize(
+    ("bounded", "kept"),
+    [
+        # For each of ten values of a the smallest b may be the one that joins.
+        ("a", "10 values of a x 1 minimum of b"),
+        # For each of ten values of b the largest a may be the one that joins.
+        ("b", "10 values of b x 1 maximum of a"),
+    ],
+)
+def test_a_best_value_is_kept_for_each_value_of_what_is_bounded(bounded: str, kept: str) -> None:
+    ddl = "CREATE STREAM s (a INT, b INT); CREATE STREAM t (d INT); "
+    text = f"SELECT MAX(s.a) FROM s, t WHERE s.b < t.d AND s.{bounded} BETWEEN 0 AND 9"
+    found = verdict_of(read_script(ddl + text).queries[0])
+    assert found.formula == f"s: {kept} + t: 1 maximum of d + answer: 1 maximum of a"

@@ -22,6 +22,7 @@ def assert_comes_back(script: Script) -> None:
     text = script_sql(script)
     again = read_script(text, "printed")
     assert list(again.catalog) == list(script.catalog), text
+    assert again.catalog.aggregates == script.catalog.aggregates, text
     assert [each.name for each in again.queries] == [each.name for each in script.queries], text
     for one, other in zip(script.queries, again.queries, strict=True):
         assert other.root == one.root, f"{one.name} of\n{text}"

@@ -122,7 +122,7 @@ STATEMENT = re.compile(
          | subgraph\ cluster_\d+\ \{
          | label="(?:[^"\\]|\\.)*";
          | (?P<node>n\w+)\ \[label="(?:[^"\\]|\\.)*"(?:,\ (?:fillcolor|color)="\#\w{6}"){2}\];
-         | (?P<from>n\w+)\ ->\ (?P<to>n\w+)\ \[label="MON"\];
+         | (?P<from>n\w+)\ ->\ (?P<to>n\w+)(?:\ \[label="MON"\])?;
          | \} )
     """,
     re.VERBOSE,

@@ -38,7 +38,7 @@ VERDICT: Shape = {
             "at": ({"line": int, "column": int}, None),
         }
     ],
-    "patterns": {"root": ("MON", "WKS", "WK", "STR", "NN")},
+    "patterns": {"root": ("MON", "WKS", "WK", "STR", "NN", None)},
     "witness": (dict, None),
     "fixes": [{"text": str, "sql": str, "memory": CLASSES, "units": NUMBER, "keeps_answers": str}],
 }

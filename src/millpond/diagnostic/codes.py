@@ -486,6 +486,16 @@ _PAGES = (
         "def final(self, state): return sum(state) / len(state) if state else None",
     ),
     Page(
+        "MP316",
+        "the code of a user's aggregate cannot be loaded",
+        "AS 'package.module:Name' is looked for in the folder of the file that says it, and then "
+        "where Python looks, when a query that uses it runs. Name is an object, or a class that "
+        "is made without arguments, with init(), step(state, value), merge(one, other) and "
+        "final(state).",
+        "AS 'maens:GeoMean'",
+        "AS 'means:GeoMean'",
+    ),
+    Page(
         "MP401",
         "not run: the query's memory has no bound",
         "Running it would end when memory does. `millpond check` says which columns it grows "
@@ -548,19 +558,9 @@ _PAGES = (
     ),
     Page(
         "MP409",
-        "the code of a user's aggregate cannot be loaded",
-        "AS 'package.module:Name' is looked for in the folder of the file that says it, and then "
-        "where Python looks, when a query that uses it runs. Name is an object, or a class that "
-        "is made without arguments, with init(), step(state, value), merge(one, other) and "
-        "final(state).",
-        "AS 'maens:GeoMean'",
-        "AS 'means:GeoMean'",
-    ),
-    Page(
-        "MP409",
         "a verdict is worse than the lock says",
-        "`millpond check --lock FILE` keeps the class and the number of each query, so that an edit "
-        "which makes one worse does not go unseen. The file is left as it was.",
+        "`millpond check --lock FILE` keeps the class and the number of each query, so that an "
+        "edit which makes one worse does not go unseen. The file is left as it was.",
         "millpond check queries.sql --lock verdicts.json",
         "the query as it was, or a lock without its line",
     ),

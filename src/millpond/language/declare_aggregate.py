@@ -114,7 +114,7 @@ class _Said:
         """Python, which is what it is when nothing is said."""
         language = self._tree.args.get("language")
         if language is not None and language.name.lower() != "python":
-            said = f"LANGUAGE is python, and not {language.name}"
+            said = "the code of an aggregate is in python"
             raise self._wrong(said, language, "write LANGUAGE python")
 
     def code(self) -> str:

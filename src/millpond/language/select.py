@@ -206,7 +206,5 @@ def _plain(tree: exp.Select, catalog: Catalog) -> bool:
     if tree.args.get("group") or tree.args.get("having"):
         return False
     return not any(
-        aggregate_of(each, catalog) is not None
-        for item in tree.expressions
-        for each in item.walk()
+        aggregate_of(each, catalog) is not None for item in tree.expressions for each in item.walk()
     )

@@ -431,9 +431,13 @@ def _own(query: SpjQuery, asked: Asked) -> Iterator[Violation]:
         yield Violation("holistic", tuple(open_ended), asked.span, exact=False)
 
 
-def best_fails(query: SpjQuery, asked: Asked) -> list[Violation]:
+def best_fails(query: SpjQuery, asked: Asked, *, bounded_too: bool = False) -> list[Violation]:
     """C3 of Theorem 8.6, corrected: of the stream that MAX is taken of, no column may be in MinRef,
-    and none in MaxRef but the column itself."""
+    and none in MaxRef but the column itself.
+
+    It is asked of columns without bound; with `bounded_too` of all, because where it fails one best
+    value is not enough, and a bounded column has to be kept as it is.
+    """
     if _streams(query) == 1:
         return []
     column = asked.column
@@ -446,7 +450,8 @@ def best_fails(query: SpjQuery, asked: Asked) -> list[Violation]:
             ordered = tuple(each for each in query.predicate.elements if each in together)
             small = query.predicate.restrict(ordered)
             for derived in lto_queries(small, query.constants, offsets=query.offsets):
-                if _in_the_way(derived, alias, column, asked.call.function):
+                settled = column is not None and derived.bounded(column) and not bounded_too
+                if not settled and _in_the_way(derived, alias, column, asked.call.function):
                     named = dict.fromkeys((mine,) if column is None else (column, mine))
                     exact = column is not None
                     return [Violation("best", tuple(named), asked.span, exact)]
@@ -459,6 +464,4 @@ def _in_the_way(derived: Closure, alias: str, column: Attribute | None, function
         same, other = other, same
     if column is None:
         return bool(same or other)
-    if derived.bounded(column):
-        return False
     return bool(other) or any(derived.offset(each, column) is None for each in same)

@@ -91,7 +91,8 @@ def _whole(query: SpjQuery, groups: Sequence[Projected], asked: Sequence[Asked])
     exact = [each for each in asked if not _pushed(query, each)]
     columns = [*groups, *(x for each in exact for x in _columns(each))]
     counted = any(each.counts for each in asked)
-    shown = replace(query, projection=tuple(columns), distinct=not counted)
+    pushed = frozenset(x for each in asked if each not in exact for x in each.aliases)
+    shown = replace(query, projection=tuple(columns), distinct=not counted, keyed=pushed)
     state: list[StateEntry] = []
     size = 0
     if len(query.streams) > 1:
@@ -149,7 +150,9 @@ def _pushed(query: SpjQuery, asked: Asked) -> bool:
         # Of a join its values have to be known one by one (Theorem 8.4).
         return len(query.streams) == 1
     if asked.sort is Sort.BEST:
-        return len(asked.aliases) < 2 and (len(query.streams) == 1 or not best_fails(query, asked))
+        return len(asked.aliases) < 2 and (
+            len(query.streams) == 1 or not best_fails(query, asked, bounded_too=True)
+        )
     summed = asked.argument is not None and asked.argument.sum is not None
     return len(asked.aliases) < 2 or (summed and asked.condition is None)
 

@@ -301,7 +301,10 @@ class _Splitter:
                 functions = self._functions(meeting, at, exact[at])
                 active.append(tuple(functions))
                 best = None
-                if self._query.distinct and functions:
+                keyed = self._aliases[at[0]] in self._query.keyed
+                if keyed and all(each.finite for each in functions):
+                    pass  # every value is told apart
+                elif self._query.distinct and functions:
                     best = max(functions, key=lambda each: (not each.finite, each.clamp.size or 0))
                     functions.remove(best)
                     _widen(bests[at], best)

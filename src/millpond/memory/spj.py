@@ -59,6 +59,9 @@ class SpjQuery:
     span: Span
     beside: tuple[Attribute, ...] = ()
     """Attributes that matter without being shown: what aggregates are computed from."""
+    keyed: frozenset[str] = frozenset()
+    """Inputs whose rows are told apart by more than this query shows, so that of what is finite no
+    best value speaks for all."""
     room: int = 1
     """How many times finer the unit of the scale is than it has to be."""
 

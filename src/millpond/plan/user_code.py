@@ -130,7 +130,7 @@ def _unloaded(
     helps: tuple[str, ...] = (),
 ) -> UserError:
     said = f"the code of `{declared.name}` cannot be loaded: {why}"
-    return UserError(Diagnostic("MP409", said, declared.code_span or used, notes, helps))
+    return UserError(Diagnostic("MP316", said, declared.code_span or used, notes, helps))
 
 
 # Modules ----------------------------------------------------------------------------------------
