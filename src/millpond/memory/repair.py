@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from millpond.diagnostic import UserError
 from millpond.memory.decide import verdict_of
+from millpond.memory.normal_form import normal_form
 from millpond.memory.spj import Attribute, SpjQuery
 from millpond.memory.verdict import Fix, MemoryClass, Verdict
 from millpond.plan import (
@@ -55,6 +56,10 @@ def repairs(script: Script, query: Query, verdict: Verdict, read: Reader) -> tup
     fixes = _bounding(script, query, read, _edits(spj, text, verdict))
     if not fixes:
         fixes = _bounding(script, query, read, _last_resorts(spj, text, verdict))[:1]
+    if not fixes:
+        whole = spj if verdict.growing[0].counts else normal_form(query) or spj
+        chased = _chased(script, query, whole, text, verdict, read)
+        fixes = _bounding(script, query, read, chased)[:1]
     fixes.sort(key=lambda each: (each[0], each[1].units or 0))
     return tuple(fix for _, fix in fixes)
 
@@ -114,6 +119,27 @@ def _last_resorts(spj: SpjQuery, text: _Text, verdict: Verdict) -> Iterator[_Edi
                 edit = _bounded(spj, text.distinct(), names, width)
                 yield replace(edit, text=f"{_REMOVE}; {edit.text}", size=edit.size + 1)
             yield _bounded(spj, text, names, width)
+
+
+def _chased(
+    script: Script, query: Query, spj: SpjQuery, text: _Text, verdict: Verdict, read: Reader
+) -> Iterator[_Edit]:
+    """Ranges on the columns that the verdict names, then on those that the next one names, and so
+    on: of a self-join a verdict need not name all that prevents a bound."""
+    known = {str(each) for each in spj.columns}
+    for width in (WIDTH, WIDTH // 10, WIDTH // 100):
+        names: list[str] = []
+        edit: _Edit | None = None
+        current: Verdict | None = verdict
+        while current is not None and current.memory in (MemoryClass.LINEAR, MemoryClass.OUTSIDE):
+            more = [each for each in _named(current) if each in known and each not in names]
+            if not more:
+                break
+            names += more
+            edit = _bounded(spj, text, names, width)
+            current = _checked(script, query, edit.sql, read)
+        if edit is not None:
+            yield edit
 
 
 _REMOVE = "remove duplicates: SELECT DISTINCT"
