@@ -31,8 +31,8 @@ from millpond.plan import (
     Operator,
     moments,
 )
-from millpond.plan.functions import EvaluationError, common_type, fits
 from millpond.plan.evaluate import compiled, holds, no_value
+from millpond.plan.functions import EvaluationError, common_type, fits
 from millpond.schema import (
     BIGINT,
     BOOLEAN,
