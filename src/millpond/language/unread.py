@@ -139,21 +139,26 @@ def refusals(
 ) -> Iterator[NotBuiltError]:
     """What a statement says that nothing reads; of one that could not be bound, arguments alone:
     a node may just not have been reached."""
-    left = [(tree, places.whole)]
+    left: list[tuple[exp.Expr, exp.Expr]] = [(tree, tree)]
     while left:  # a long conjunction is deeper than Python's stack
         node, around = left.pop()
-        known, place = takes.get(type(node)), places.of(node, around)
+        known = takes.get(type(node))
         if known is None:
             if bound:
-                yield _refusal(_OTHER, place)
+                yield _refusal(_OTHER, places.of(node, places.of(around)))
             continue
         passed = unread(node, known)
         for key in passed:
-            yield _refusal(_CALLED.get(key, _OTHER), place)
+            yield _refusal(_CALLED.get(key, _OTHER), places.of(node, places.of(around)))
         for key in node.args.keys() - set(passed):
             value = node.args[key]
             inner = value if isinstance(value, list) else [value]
-            left += [(each, place) for each in inner if isinstance(each, exp.Expr)]
+            left += [(each, _placed(node, around)) for each in inner if isinstance(each, exp.Expr)]
+
+
+def _placed(node: exp.Expr, around: exp.Expr) -> exp.Expr:
+    """The node that tells where those inside it are: an alias alone has no place."""
+    return around if isinstance(node, exp.TableAlias) else node
 
 
 def unread(node: exp.Expr, known: str) -> list[str]:

@@ -182,8 +182,9 @@ class Project(_Unary):
         if not self.items:
             raise ValueError("a projection needs an item")
         _distinct_names(self.items)
+        known = self.input.fields
         for item in self.items:
-            _resolve(item.expression, self.input.fields)
+            _resolve(item.expression, known)
 
     @property
     def fields(self) -> tuple[Field, ...]:
