@@ -449,7 +449,7 @@ def best_fails(query: SpjQuery, asked: Asked, *, bounded_too: bool = False) -> l
             together = {x, y} | ({column} if column is not None else set())
             ordered = tuple(each for each in query.predicate.elements if each in together)
             small = query.predicate.restrict(ordered)
-            for derived in lto_queries(small, query.constants, offsets=query.offsets):
+            for derived in lto_queries(small, query.told_by, offsets=query.offsets):
                 settled = column is not None and derived.bounded(column) and not bounded_too
                 if not settled and _in_the_way(derived, alias, column, asked.call.function):
                     named = dict.fromkeys((mine,) if column is None else (column, mine))

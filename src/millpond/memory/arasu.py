@@ -98,12 +98,6 @@ def _equal_pairs(predicate: Closure) -> Iterator[tuple[Attribute, Attribute]]:
 
 def _inequalities(query: SpjQuery) -> Iterator[Violation]:
     """C3, by step 4: only attributes of one or two nonredundant joins are looked at together."""
-    extremes = tuple(sorted({*query.constants[:1], *query.constants[-1:]}))
-
-    def constants(each: Attribute) -> Sequence[int]:
-        """Between two constants there are finitely many integers, but not numbers."""
-        return query.constants if query.values[each].dense else extremes
-
     found = list(joins(query.predicate))
     seen: set[frozenset[Attribute]] = set()
     reported: set[tuple[Attribute, ...]] = set()
@@ -117,7 +111,7 @@ def _inequalities(query: SpjQuery) -> Iterator[Violation]:
             continue
         small = query.predicate.restrict(ordered)
         needed = 2 if query.distinct else 1
-        for derived in lto_queries(small, constants, offsets=query.offsets, joined=needed):
+        for derived in lto_queries(small, query.told_by, offsets=query.offsets, joined=needed):
             guilty = _violates_c3(derived, query.distinct)
             if guilty:
                 named = tuple(each for each in ordered if not query.predicate.bounded(each))

@@ -43,6 +43,8 @@ _BESIDE = 0.6
 _SPREAD = 12
 """How far from each other the small numbers are drawn."""
 _MOST_MATCHES = 20_000
+_MOST_STEPS = 30_000
+"""After so many matches in all trials the search is given up."""
 
 
 @dataclass(frozen=True)
@@ -86,12 +88,13 @@ def family_of(query: SpjQuery) -> Family | None:
         return None
     closure = every_column(query)
     rng = random.Random(0)
+    steps = iter(range(_MOST_STEPS))
     for trial in range(_TRIALS):
         lanes = _lanes(closure, rng)
         small = _small(query, closure, lanes, rng, nulls=trial % 2 == 1)
         if small is None:
             continue
-        for stored in _Check(query, closure, lanes, small).stored():
+        for stored in _Check(query, closure, lanes, small, steps).stored():
             return Family(query, lanes, small, stored)
     return None
 
@@ -175,8 +178,10 @@ class _Check:
         closure: Closure,
         lanes: Mapping[Attribute, Lane],
         small: Mapping[Attribute, int | None],
+        steps: Iterator[int],
     ) -> None:
         self._query, self._lanes, self._small = query, lanes, small
+        self._steps = steps
         self._roles = [alias for alias, _ in query.streams]
         streams = {alias: stream.name for alias, stream in query.streams}
         self._kinds = {
@@ -213,7 +218,7 @@ class _Check:
         """Those that no match over so many numbers breaks."""
         for steps, match in enumerate(self._matches(numbers)):
             candidates = [each for each in candidates if not _breaks(match, each)]
-            if not candidates or steps > _MOST_MATCHES:
+            if not candidates or steps > _MOST_MATCHES or next(self._steps, None) is None:
                 return []
         return candidates
 

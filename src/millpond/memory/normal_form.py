@@ -37,6 +37,8 @@ from millpond.plan import (
 
 MOST_PARTS = 200
 """A query that falls into more parts is not decided."""
+MOST_TRIED = 1_000
+"""Nor one for which more choices have to be looked at."""
 
 
 @dataclass(frozen=True)
@@ -116,14 +118,29 @@ def _projected(name: str, expression: Expression) -> Projected:
 # Splitting --------------------------------------------------------------------------------------
 
 
+class _Budget:
+    """How many choices are still looked at."""
+
+    def __init__(self, left: int) -> None:
+        self._left = left
+
+    def spend(self, query: SpjQuery) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise NotFlatError("it falls into too many conjunctions to look at", query.span)
+
+
 def _split(query: SpjQuery) -> Iterator[tuple[SpjQuery, bool]]:
     """The conjunctions of a query, and whether they are told apart by filters alone."""
-    found = list(_branches(query, by_filters=True)) or [(query, True)]
+    budget = _Budget(MOST_TRIED)
+    found = list(_branches(query, budget, by_filters=True)) or [(query, True)]
     by_filters = all(each for _, each in found)
     yield from ((each, by_filters) for each, _ in found)
 
 
-def _branches(query: SpjQuery, *, by_filters: bool) -> Iterator[tuple[SpjQuery, bool]]:
+def _branches(
+    query: SpjQuery, budget: _Budget, *, by_filters: bool
+) -> Iterator[tuple[SpjQuery, bool]]:
     if any(isinstance(each, Either) and not each.branches for each in query.conditions):
         yield query, by_filters
         return
@@ -134,6 +151,7 @@ def _branches(query: SpjQuery, *, by_filters: bool) -> Iterator[tuple[SpjQuery, 
     rest = tuple(each for each in query.conditions if each is not choice)
     filters = len({each.alias for each in choice.columns}) < 2
     disjoint = filters or not query.distinct
+    budget.spend(query)
     gone: list[tuple[Condition, ...]] = []
     for branch in choice.branches:
         chosen = [*rest, *branch]
@@ -143,7 +161,7 @@ def _branches(query: SpjQuery, *, by_filters: bool) -> Iterator[tuple[SpjQuery, 
         gone.append(branch)
         if _satisfiable(query, chosen):
             part = replace(query, conditions=conjunction(chosen))
-            yield from _branches(part, by_filters=by_filters and filters)
+            yield from _branches(part, budget, by_filters=by_filters and filters)
 
 
 def _satisfiable(query: SpjQuery, found: Sequence[Condition]) -> bool:

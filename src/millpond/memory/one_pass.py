@@ -66,7 +66,7 @@ def _compared(query: SpjQuery, alias: str, later: frozenset[str]) -> Iterator[Vi
         together = {*first, *second}
         ordered = tuple(each for each in query.predicate.elements if each in together)
         small = query.predicate.restrict(ordered)
-        for derived in lto_queries(small, query.constants, offsets=query.offsets):
+        for derived in lto_queries(small, query.told_by, offsets=query.offsets):
             upper, lower = max_ref(derived, alias), min_ref(derived, alias)
             if classes(derived, upper) + classes(derived, lower) > allowed:
                 yield Violation("C3", tuple(ordered), None)

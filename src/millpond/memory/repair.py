@@ -102,10 +102,19 @@ def _edits(spj: SpjQuery, text: _Text, verdict: Verdict) -> Iterator[_Edit]:
     if not spj.distinct and not verdict.growing[0].counts:
         yield _Edit(_REMOVE, text.distinct().sql, 1, "fewer duplicates")
     named = _named(verdict)
-    singles = [(name,) for name in named]
-    growing = [tuple(named[:count]) for count in range(2, len(named) + 1)]
-    for names in [*singles, *growing]:
+    singles = [(name,) for name in named] if len(named) <= _FEW else []
+    growing = [tuple(named[:count]) for count in _counts(named)]
+    for names in dict.fromkeys([*singles, *growing]):
         yield _bounded(spj, text, names, WIDTH)
+
+
+_FEW = 8
+"""Of more columns than that, all are bounded at once."""
+
+
+def _counts(named: Sequence[str]) -> Sequence[int]:
+    """How many of the named columns to bound, fewest first."""
+    return range(1, len(named) + 1) if len(named) <= _FEW else (len(named),)
 
 
 def _last_resorts(spj: SpjQuery, text: _Text, verdict: Verdict) -> Iterator[_Edit]:
@@ -113,7 +122,7 @@ def _last_resorts(spj: SpjQuery, text: _Text, verdict: Verdict) -> Iterator[_Edi
     duplicates, which takes fewer of them, and then narrower ranges."""
     named = _named(verdict)
     for width in (WIDTH, WIDTH // 10, WIDTH // 100):
-        for count in range(1, len(named) + 1):
+        for count in _counts(named):
             names = tuple(named[:count])
             if not spj.distinct and not verdict.growing[0].counts:
                 edit = _bounded(spj, text.distinct(), names, width)

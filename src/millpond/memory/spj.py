@@ -241,6 +241,18 @@ class SpjQuery:
         found = {_floor(self.scale.of(end)) for end in ends}
         return tuple(sorted(found))
 
+    def told_by(self, each: Attribute) -> tuple[int, ...]:
+        """The constants that an attribute has to be told apart by: the outer ones; the others, too,
+        if it can lie anywhere between them; of very many an even choice, because what holds between
+        two neighbours holds between others."""
+        found = self.constants
+        if not self.values[each].dense:
+            return tuple(sorted({*found[:1], *found[-1:]}))
+        if len(found) <= _MANY:
+            return found
+        step = -(-len(found) // _MANY)
+        return tuple(sorted({*found[::step], found[-1]}))
+
     @cached_property
     def plain(self) -> bool:
         """Whether there is nothing in it but comparisons of integers."""
@@ -284,6 +296,10 @@ def _tied(
                 found[x] = Values(gcd(other.step, distance), spans=mine.spans)
                 break
     return found
+
+
+_MANY = 16
+"""More constants than these are thinned out."""
 
 
 def _aliases(condition: Opaque) -> set[str]:

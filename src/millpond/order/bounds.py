@@ -96,7 +96,7 @@ class DifferenceBounds(Generic[E]):
 
     def bound(self, x: E | Zero, y: E | Zero) -> int | None:
         """The least c with `x - y <= c` in every solution; None if there is none."""
-        return self._matrix[self._place[x]][self._place[y]]
+        return self._bound(self._place[x], self._place[y])
 
     def interval(self, x: E) -> Interval:
         """The values that x takes in solutions."""
@@ -112,7 +112,7 @@ class DifferenceBounds(Generic[E]):
         found = self._values[place].within(self.interval(x))
         for other, values in enumerate(self._values):
             if 0 != other != place and not values.anything and self._rigid(place, other):
-                shift = self._matrix[place][other] or 0
+                shift = self._bound(place, other) or 0
                 found = found.meet(values.moved(shift))
         return found
 
@@ -125,9 +125,9 @@ class DifferenceBounds(Generic[E]):
         interval = self.interval(x)
         if interval.low is None or interval.high is None:
             return False
-        if self._values is None or self.values(x).size is not None:
-            return True
         place = self._place[x]
+        if self._values is None or not self._values[place].dense or self._finite(place):
+            return True
         return any(
             other != place and self._rigid(place, other) and self._finite(other)
             for other in range(1, len(self._values))
@@ -155,7 +155,7 @@ class DifferenceBounds(Generic[E]):
         imply `A < D` with no element of the query between).
         """
         i, j = self._place[x], self._place[y]
-        direct = self._matrix[i][j]
+        direct = self._bound(i, j)
         if direct is None:
             return True
         for k, row in enumerate(self._matrix):
@@ -183,8 +183,22 @@ class DifferenceBounds(Generic[E]):
     # -----------------------------------------------------------------------------------------
 
     def _rigid(self, i: int, j: int) -> bool:
-        up, down = self._matrix[i][j], self._matrix[j][i]
+        up, down = self._bound(i, j), self._bound(j, i)
         return up is not None and down is not None and up == -down
+
+    def _bound(self, i: int, j: int) -> int | None:
+        """The shortest path between two places.
+
+        Those through 0 are not written down: the limits of i and j alone say them, and most columns
+        are compared with constants only.
+        """
+        direct = self._matrix[i][j]
+        if i == 0 or j == 0 or i == j:
+            return direct
+        up, down = self._matrix[i][0], self._matrix[0][j]
+        if up is None or down is None:
+            return direct
+        return up + down if direct is None else min(direct, up + down)
 
     def _copy(self) -> DifferenceBounds[E]:
         new: DifferenceBounds[E] = DifferenceBounds.__new__(DifferenceBounds)
@@ -235,22 +249,23 @@ class DifferenceBounds(Generic[E]):
             return
         c = rounded
         matrix = self._matrix
-        present = matrix[i][j]
+        present = self._bound(i, j)
         if present is not None and present <= c:
             return
-        back = matrix[j][i]
+        back = self._bound(j, i)
         if back is not None and back + c < 0:
             self.satisfiable = False
             return
         into = [(a, row[i]) for a, row in enumerate(matrix)]
         out = list(enumerate(matrix[j]))
         again: list[tuple[int, int, int]] = []
+        through = i == 0 or j == 0
         for a, first in into:
             if first is None:
                 continue
             row = matrix[a]
             for b, second in out:
-                if second is None:
+                if second is None or (through and a != 0 and b != 0):
                     continue
                 length, known = first + c + second, row[b]
                 if known is None or length < known:
@@ -269,10 +284,11 @@ class DifferenceBounds(Generic[E]):
     def atoms(self) -> Iterator[Bound[E]]:
         """Every `x - y <= c` of the closure."""
         names: list[E | Zero] = [ZERO, *self._elements]
-        for i, row in enumerate(self._matrix):
-            for j, c in enumerate(row):
+        for i, x in enumerate(names):
+            for j, y in enumerate(names):
+                c = self._bound(i, j)
                 if i != j and c is not None:
-                    yield names[i], names[j], c
+                    yield x, y, c
 
 
 _ZERO = Values.points([0])

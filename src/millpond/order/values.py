@@ -83,8 +83,19 @@ class Values:
 
     def meet(self, other: Values) -> Values:
         """Those that both have; the step is this one's."""
-        found = [each.meet(span) for each in self.spans for span in other.spans]
-        return Values(self.step, self.dense, normal(each for each in found if not each.empty))
+        found = []
+        mine, theirs = list(self.spans), list(other.spans)
+        at, there = 0, 0
+        while at < len(mine) and there < len(theirs):
+            met = mine[at].meet(theirs[there])
+            if not met.empty:
+                found.append(met)
+            high, their_high = mine[at].high, theirs[there].high
+            if their_high is None or (high is not None and high <= their_high):
+                at += 1
+            else:
+                there += 1
+        return Values(self.step, self.dense, tuple(found))
 
     @cached_property
     def size(self) -> int | None:

@@ -9,7 +9,7 @@ that `x = 0.1` is what it seems to be.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from millpond.diagnostic import Diagnostic, InputError, Span
@@ -39,12 +39,18 @@ Evaluator = Callable[[Row], Value]
 def compiled(expression: Expression, fields: Sequence[Field]) -> Evaluator:
     """The function that gives an expression's value for a row of these fields; what has no value
     is an EvaluationError."""
-    return _Compiler(fields).of(expression)
+    return all_compiled([expression], fields)[0]
+
+
+def all_compiled(expressions: Iterable[Expression], fields: Sequence[Field]) -> list[Evaluator]:
+    """The same for several expressions over the same fields."""
+    compiler = _Compiler(fields)
+    return [compiler.of(each) for each in expressions]
 
 
 def holds(predicates: Sequence[Expression], fields: Sequence[Field]) -> Callable[[Row], bool]:
     """Whether all predicates are true of a row of these fields; unknown is not true."""
-    tests = [compiled(each, fields) for each in predicates]
+    tests = all_compiled(predicates, fields)
     if len(tests) == 1:
         (only,) = tests
         return lambda row: only(row) is True

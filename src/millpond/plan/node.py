@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 from millpond.diagnostic import Span
@@ -40,7 +41,7 @@ class _Unary:
     def inputs(self) -> tuple[Node, ...]:
         return (self.input,)
 
-    @property
+    @cached_property
     def fields(self) -> tuple[Field, ...]:
         return self.input.fields
 
@@ -55,7 +56,7 @@ class _Binary:
     def inputs(self) -> tuple[Node, ...]:
         return self.left, self.right
 
-    @property
+    @cached_property
     def fields(self) -> tuple[Field, ...]:
         return self.left.fields
 
@@ -72,7 +73,7 @@ class Scan:
     def inputs(self) -> tuple[Node, ...]:
         return ()
 
-    @property
+    @cached_property
     def fields(self) -> tuple[Field, ...]:
         return tuple(
             Field(self.alias, each.name, each.type, each.nullable) for each in self.stream.columns
@@ -87,7 +88,7 @@ class Alias(_Unary):
     alias: str
     span: Span | None = _NO_SPAN
 
-    @property
+    @cached_property
     def fields(self) -> tuple[Field, ...]:
         return tuple(
             Field(self.alias, each.name, each.type, each.nullable) for each in self.input.fields
@@ -122,7 +123,7 @@ class Assign(_Unary):
         if self.input.stream.time is None:
             raise ValueError("windows are assigned by a time column")
 
-    @property
+    @cached_property
     def fields(self) -> tuple[Field, ...]:
         time = self.input.stream.time_type
         assert time is not None
@@ -145,7 +146,7 @@ class Cross:
             raise ValueError("a product needs two inputs")
         _apart(self.inputs)
 
-    @property
+    @cached_property
     def fields(self) -> tuple[Field, ...]:
         return tuple(field for each in self.inputs for field in each.fields)
 
@@ -186,7 +187,7 @@ class Project(_Unary):
         for item in self.items:
             _resolve(item.expression, known)
 
-    @property
+    @cached_property
     def fields(self) -> tuple[Field, ...]:
         return tuple(
             Field(None, item.name, item.expression.type, item.expression.nullable)
@@ -220,7 +221,7 @@ class Join:
     def inputs(self) -> tuple[Node, ...]:
         return self.left, self.right
 
-    @property
+    @cached_property
     def fields(self) -> tuple[Field, ...]:
         left = _nullable(self.left.fields) if self.side is not Side.LEFT else self.left.fields
         right = _nullable(self.right.fields) if self.side is not Side.RIGHT else self.right.fields
@@ -256,7 +257,7 @@ class Union:
             raise ValueError("a union needs two inputs")
         _alike(self.inputs)
 
-    @property
+    @cached_property
     def fields(self) -> tuple[Field, ...]:
         return tuple(
             Field(
@@ -343,7 +344,7 @@ class Aggregate(_Unary):
                 if each is not None:
                     _resolve(each, self.input.fields)
 
-    @property
+    @cached_property
     def fields(self) -> tuple[Field, ...]:
         return (
             *(

@@ -44,7 +44,7 @@ from millpond.plan import (
     columns_of,
     scans,
 )
-from millpond.plan.evaluate import compiled, holds
+from millpond.plan.evaluate import all_compiled, compiled, holds
 from millpond.plan.functions import EvaluationError
 from millpond.plan.user_code import loaded
 from millpond.run.contents import BEFORE, NEVER, Bag, Contents, Lived, Log, Moment
@@ -143,7 +143,7 @@ class Builder:
 
     def _project(self, node: Project) -> Ask:
         ask = self.build(node.input)
-        values = [compiled(item.expression, node.input.fields) for item in node.items]
+        values = all_compiled((item.expression for item in node.items), node.input.fields)
 
         def asked(now: Moment) -> list[Lived]:
             return [
@@ -155,7 +155,7 @@ class Builder:
 
     def _aggregate(self, node: Aggregate) -> Ask:
         ask, fields = self.build(node.input), node.input.fields
-        keys = [compiled(item.expression, fields) for item in node.groups]
+        keys = all_compiled((item.expression for item in node.groups), fields)
         calls = [_called(each, fields) for each in node.calls]
 
         def asked(now: Moment) -> list[Lived]:
