@@ -10,8 +10,8 @@ from __future__ import annotations
 from functools import cache
 from typing import ClassVar
 
+from sqlglot import tokens
 from sqlglot.dialects.dialect import Dialect
-from sqlglot.tokens import Tokenizer
 
 from millpond.diagnostic import Diagnostic, UserError, did_you_mean
 from millpond.language.grammar_declarations import PondParser
@@ -37,7 +37,7 @@ class Millpond(Dialect):
 class PondFlink(Dialect):
     """Flink's SQL."""
 
-    class Tokenizer(Tokenizer):
+    class Tokenizer(tokens.Tokenizer):
         IDENTIFIERS: ClassVar[list[str | tuple[str, str]]] = ["`"]
 
     class Parser(PondParser):

@@ -8,6 +8,7 @@ not want to believe it: any evaluator that gives right answers is in 2^n differe
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
+from itertools import islice
 
 from millpond.memory.family import Family, family_of
 from millpond.memory.spj import Attribute
@@ -19,7 +20,7 @@ from millpond.memory.witness import (
     Respond,
     Witness,
     every_subset,
-    found_line,
+    found_lines,
     matches_of,
     some_subsets,
     told_apart,
@@ -27,6 +28,8 @@ from millpond.memory.witness import (
 )
 
 DEFAULT_SIZE = 8
+_LINES = 8
+"""How many lines are tried that tell few numbers apart."""
 
 
 def witness_of(
@@ -65,8 +68,8 @@ def _timed(witness: Witness, growing: Growing) -> Witness:
 def _candidates(growing: Growing, respond: Respond, n: int, most: int) -> Iterator[Witness]:
     query = growing.query
     probes = tuple(Probe) if growing.counts else (Probe.OTHERS, Probe.AGAIN)
-    line = found_line(query, growing.attributes, respond, probes, most)
-    if line is not None:
+    lines = found_lines(query, growing.attributes, respond, probes, most)
+    for line in islice(lines, _LINES):
         found = witness_on(query, line, n)
         if found is not None:
             yield found

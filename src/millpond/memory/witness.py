@@ -89,8 +89,8 @@ def lines(
     predicate = query.predicate
     groups: list[list[Attribute]] = []
     for each in predicate.elements:
-        if predicate.values(each).size == 1:
-            continue
+        if predicate.bounded(each):
+            continue  # a bounded range is left behind as n grows
         for group in groups:
             if predicate.offset(each, group[0]) is not None:
                 group.append(each)
@@ -324,19 +324,18 @@ def some_subsets(n: int, count: int = 24) -> list[frozenset[int]]:
     return sorted(found, key=sorted)
 
 
-def found_line(
+def found_lines(
     query: SpjQuery,
     named: Sequence[Attribute],
     respond: Respond,
     probes: Sequence[Probe] = (Probe.OTHERS,),
     most: int = MOST_TRIED,
-) -> Line | None:
-    """A line whose subsets are told apart, tried with every subset of up to five numbers."""
+) -> Iterator[Line]:
+    """Lines whose subsets are told apart, tried with every subset of up to five numbers."""
     for line in islice(lines(query, named, probes), most):
         if all(
             (tried := witness_on(query, line, n)) is not None
             and told_apart(tried, respond, every_subset(n))
             for n in (2, 3, 5)
         ):
-            return line
-    return None
+            yield line
