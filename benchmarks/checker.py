@@ -156,7 +156,7 @@ def _shown(times: Times) -> str:
 
 # The picture ------------------------------------------------------------------------------------
 
-_WIDTH, _HEIGHT, _LEFT, _TOP = 620, 360, 60, 24
+_WIDTH, _HEIGHT, _LEFT, _TOP = 630, 360, 70, 24
 _INK, _GRID = "#1c2733", "#d5dbe1"
 _COLOURS = {2: "#1565c0", 3: "#2e7d32", 4: "#b26a00", 5: "#c62828"}
 _DECADES = range(-1, 5)
