@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 
 from millpond.plan import Call, Case, Cast, ColumnRef, Expression, Literal, columns_of
@@ -52,8 +53,11 @@ def derived_column(expression: Expression) -> Column:
 def _range(expression: Expression) -> Check:
     """The values that an expression can have, where its function says so."""
     match expression:
-        case Call(function="%", arguments=(_, Literal(value=int() as by))) if by:
-            return Check(1 - abs(by), abs(by) - 1)
+        case Call(function="%", arguments=(_, Literal() as by)):
+            divisor: Value = by.value
+            if isinstance(divisor, int | Decimal) and divisor:
+                # With the sign of what is divided, and short of the divisor.
+                return Check(-abs(divisor), abs(divisor), low_open=True, high_open=True)
         case Call(function=function) if function in _RANGES:
             return Check(*_RANGES[function])
         case Case():

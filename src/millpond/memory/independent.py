@@ -14,7 +14,7 @@ from fractions import Fraction
 from itertools import islice, product
 
 from millpond.memory.attribute import Attribute, attribute
-from millpond.memory.condition import Condition, In, Opaque, Pair, Range
+from millpond.memory.condition import Condition, In, Number, Opaque, Pair, Range
 from millpond.memory.spj import SpjQuery
 from millpond.plan import COMPARISONS, Expression, Literal, columns_of
 from millpond.plan.evaluate import compiled
@@ -101,7 +101,7 @@ def _passing(
     for each in conditions:
         if isinstance(each, In):
             ends = (end for one in each.ranges for end in (one.low, one.high))
-            constants += [x if isinstance(x, str) else int(x) for x in ends if x is not None]
+            constants += [_exact(x) for x in ends if x is not None]
     values = [list(_values(query.columns[each], constants)) for each in columns]
     for row in islice(product(*values), MOST_TRIED):
         try:
@@ -110,6 +110,12 @@ def _passing(
         except EvaluationError:
             continue
     return None
+
+
+def _exact(end: Number) -> Value:
+    if isinstance(end, str) or end.denominator == 1:
+        return end if isinstance(end, str) else int(end)
+    return Decimal(end.numerator) / Decimal(end.denominator)
 
 
 def _test(condition: Condition, fields: Sequence[Field]) -> Callable[[Row], bool]:
@@ -188,6 +194,9 @@ def _candidates(column: Column, constants: Sequence[Value]) -> Iterator[Value]:
         case Kind.DOUBLE | Kind.DECIMAL | Kind.INTEGER | Kind.DATE | Kind.TIMESTAMP:
             numbers = [x for x in constants if isinstance(x, int | float | Decimal)]
             ends = [x for x in (column.check.low, column.check.high) if isinstance(x, int | float)]
+            if column.type.kind in (Kind.DOUBLE, Kind.DECIMAL):
+                make = float if column.type.kind is Kind.DOUBLE else Decimal
+                yield from (make(number) for number in numbers)
             for number in (*numbers, *ends, 0):
                 for step in range(-3, 4):
                     near = int(number) + step
