@@ -54,10 +54,10 @@ def _range(expression: Expression) -> Check:
     """The values that an expression can have, where its function says so."""
     match expression:
         case Call(function="%", arguments=(_, Literal() as by)):
-            divisor: Value = by.value
-            if isinstance(divisor, int | Decimal) and divisor:
+            if isinstance(by.value, int | Decimal) and by.value:
                 # With the sign of what is divided, and short of the divisor.
-                return Check(-abs(divisor), abs(divisor), low_open=True, high_open=True)
+                limit = Decimal(by.value).copy_abs()
+                return Check(-limit, limit, low_open=True, high_open=True)
         case Call(function=function) if function in _RANGES:
             return Check(*_RANGES[function])
         case Case():
