@@ -77,7 +77,7 @@ def process(*arguments: str | Path, stdin: bytes = b"", **more: Any) -> Done:
     return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def shell(command: str, folder: Path) -> Done:
+def shell(command: str, folder: Path, longest: float = LONGEST) -> Done:
     """A line for a shell, as a user types it, with `millpond` on the PATH."""
     beside = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     done = subprocess.run(
@@ -85,7 +85,7 @@ def shell(command: str, folder: Path) -> Done:
         cwd=folder,
         env={**os.environ, "PATH": beside, "PYTHONUNBUFFERED": ""},
         capture_output=True,
-        timeout=LONGEST,
+        timeout=longest,
         check=False,
     )
     return Done(done.returncode, done.stdout.decode(), done.stderr.decode())

@@ -63,7 +63,7 @@ def test_the_help_of_a_verb_shows_an_example_of_it(verb: str) -> None:
     ],
 )
 def test_the_example_of_the_help_works_as_typed(verb: str, tmp_path: Path) -> None:
-    done = shell(example_of(verb), tmp_path)
+    done = shell(example_of(verb), tmp_path, LONGEST if verb not in HEAVY else 10 * LONGEST)
     assert done.code == 0, done.err
     assert done.out or any(tmp_path.iterdir()), "it shows or writes something"
     assert "error" not in done.err

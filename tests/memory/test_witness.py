@@ -159,6 +159,7 @@ def test_linear_verdicts_have_witnesses_at_length(
         # Sums of few rows may differ where those of more are the same by chance.
         (aggregates, 1046, 4),
         (aggregates, 1452, 6),
+        (aggregates, 1532, 6),
     ],
 )
 def test_a_line_serves_for_every_number(

@@ -113,7 +113,7 @@ def _joined(piece: Piece) -> _Part:
         _bounded_by(spj, folded),
         trivial(spj),
         certificate,
-        (lambda: shape_of(spj)) if spj.plain else None,
+        (lambda: shape_of(spj)) if spj.runs else None,
     )
 
 

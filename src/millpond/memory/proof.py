@@ -28,7 +28,9 @@ from millpond.memory.witness import (
 )
 
 DEFAULT_SIZE = 8
-_LINES = 8
+_ALL = 8
+"""Up to so many numbers, all subsets are compared."""
+_LINES = 24
 """How many lines are tried that tell few numbers apart."""
 
 
@@ -38,10 +40,19 @@ def witness_of(
     """A verified witness of n numbers; None if none was found."""
     for growing in verdict.growing:
         for found in _candidates(growing, respond, n, most):
-            subsets = every_subset(n) if n <= 4 else some_subsets(n)
-            if told_apart(found, respond, subsets):
+            if _told_apart(found, respond):
                 return _timed(found, growing)
     return None
+
+
+def _told_apart(witness: Witness, respond: Respond) -> bool:
+    """Whether all subsets are told apart, or, of more numbers than can be gone through, all of the
+    first few and many others."""
+    n = witness.n
+    if n <= _ALL:
+        return told_apart(witness, respond, every_subset(n))
+    few = [subset | frozenset(range(_ALL, n)) for subset in every_subset(_ALL)]
+    return told_apart(witness, respond, [*some_subsets(n), *few])
 
 
 def _timed(witness: Witness, growing: Growing) -> Witness:

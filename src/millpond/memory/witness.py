@@ -300,7 +300,7 @@ def _any(column: Column) -> Value:
 def told_apart(witness: Witness, respond: Respond, subsets: Sequence[frozenset[int]]) -> bool:
     """Whether any two different subsets respond differently to some probe."""
     seen: dict[tuple[object, ...], frozenset[int]] = {}
-    for subset in subsets:
+    for subset in dict.fromkeys(subsets):
         rows = witness.fed(subset)
         responses = tuple(respond(rows, probe) for probe in witness.probes)
         other = seen.setdefault(responses, subset)
