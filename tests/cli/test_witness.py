@@ -86,3 +86,29 @@ def test_the_size_of_a_witness_is_in_bounds(size: str, tmp_path: Path) -> None:
     query = tmp_path / "query.sql"
     query.write_text(DDL + QUERIES[1], encoding="utf-8")
     assert millpond("check", query, "--witness", size).code == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "memory"),
+    [
+        # Its two parts do not make up for one another, as an input shows.
+        ("SELECT 1 FROM s, t WHERE s.a <> t.d", "linear"),
+        (
+            "SELECT 1 FROM s, t WHERE (s.a = 1 OR s.b < t.e) AND s.a = t.d AND t.d IN (1, 2)",
+            "linear",
+        ),
+        ("SELECT a FROM s UNION ALL SELECT s.a FROM s, t WHERE s.a = t.d", "linear"),
+        # Here they do, or may: what is asked is whether both columns are there.
+        ("SELECT 1 FROM s, t WHERE s.a < t.d OR s.a >= t.d", "outside"),
+        ("SELECT 1 FROM s, t WHERE (s.a = 1 OR s.b < t.e) AND s.a = t.d AND t.d = 1", "constant"),
+        ("SELECT DISTINCT 1 FROM s, t WHERE s.a <> t.d AND s.b <> t.e", "outside"),
+    ],
+)
+def test_what_parts_do_together_is_shown_by_an_input(
+    text: str, memory: str, tmp_path: Path
+) -> None:
+    query = tmp_path / "query.sql"
+    query.write_text(DDL + text, encoding="utf-8")
+    (verdict,) = json.loads(millpond("check", query, "--json").out)["queries"]
+    assert verdict["memory"] == memory
+    assert (verdict["witness"] is None) is (memory != "linear")

@@ -147,9 +147,13 @@ def check_script(
     verdicts = []
     for query in script.queries:
         verdict = verdict_of(query, budget=budget, one_pass=one_pass)
-        if verdict.memory is MemoryClass.LINEAR and not one_pass:
-            shown = witness_of(verdict, Responses(query), witness or DEFAULT_SIZE)
-            verdict = unproved(verdict) if shown is None else replace(verdict, witness=shown)
+        claimed = verdict.suspected or verdict
+        if claimed.memory is MemoryClass.LINEAR and not one_pass:
+            shown = witness_of(claimed, Responses(query), witness or DEFAULT_SIZE)
+            if shown is not None:
+                verdict = replace(claimed, witness=shown)
+            elif claimed is verdict:
+                verdict = unproved(verdict)
         fixes = repairs(script, query, verdict, read)
         verdicts.append(replace(verdict, fixes=fixes))
     return verdicts

@@ -87,6 +87,14 @@ class _Part:
     shape: Callable[[], Shape] | None = None
     """The shape of a synopsis that is a program, too."""
 
+    @property
+    def suspect(self) -> bool:
+        """Whether an input along its columns would prove that there is no bound: keeping
+        duplicates, where the numbers of rows that are asked for tell more and more inputs apart."""
+        growing = self.growing
+        counted = not growing.query.distinct and not growing.counts
+        return bool(self.failed) and self.doubt == _NOT_ALONE and counted
+
 
 _COMPUTED = "what is computed from a column may take few values where the column takes many"
 _NOT_ALONE = "other parts of the query may make up for it"
@@ -217,7 +225,9 @@ def _together(query: Query, parts: Sequence[_Part], budget: int) -> Verdict:
         if each.failed:
             first = each.failed[0]
             why = f"{first.text}; that does not prove that there is no bound, because {each.doubt}"
-            return _outside(query, why, first.span, answer, first.attributes)
+            found = _outside(query, why, first.span, answer, first.attributes)
+            suspects = [x for x in parts if x.suspect]
+            return replace(found, suspected=_linear(query, suspects, answer) if suspects else None)
     return _bounded(query, parts, answer, budget)
 
 

@@ -116,6 +116,8 @@ class Verdict:
     fixes: tuple[Fix, ...] = ()
     growing: tuple[Growing, ...] = field(default=(), compare=False, repr=False)
     """The parts of it that have no bound."""
+    suspected: Verdict | None = field(default=None, compare=False, repr=False)
+    """What it is if a witness is found, where the criterion does not tell."""
     witness: Witness | None = field(default=None, compare=False, repr=False)
     monotonic: bool = True
     """Whether its answer is known to grow only."""
