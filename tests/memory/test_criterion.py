@@ -10,6 +10,7 @@ from tests.strategies.spj import SpjText, naming, random_spj
 from millpond.language import read_script
 from millpond.memory import SpjQuery, normal_form
 from millpond.memory.arasu import trivial, violates_by_enumeration, violations
+from millpond.memory.lto import lto_queries
 
 
 def query(text: SpjText) -> SpjQuery:
@@ -77,3 +78,23 @@ def test_figure_2_agrees_with_the_enumeration_for_four_streams() -> None:
     compared, unbounded = check(range(50_000, 53_000), streams=(4, 4), most=50_000)
     assert compared > 1_000
     assert 20 < unbounded < compared - 20
+
+
+def test_definition_4_3_each_stream_of_a_derived_query_is_totally_ordered() -> None:
+    derived_queries, others = 0, 0
+    for seed in range(150):
+        text = random_spj(random.Random(seed), streams=(1, 2), columns=(1, 2), constants=(1, 2))
+        if not small_enough(text, 500):
+            continue
+        with naming(seed, text):
+            spj = query(text)
+            for derived in lto_queries(spj.predicate, spj.constants):
+                derived_queries += 1
+                for alias, _ in spj.streams:
+                    assert derived.totally_ordered(spj.of(alias), spj.constants)
+            others += not all(
+                spj.predicate.totally_ordered(spj.of(alias), spj.constants)
+                for alias, _ in spj.streams
+            )
+    assert derived_queries > 500
+    assert others > 50

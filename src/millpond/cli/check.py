@@ -23,6 +23,7 @@ from millpond.memory import (
     verdict_of,
     witness_of,
 )
+from millpond.memory.witness import MOST_TRIED
 from millpond.plan import Script
 from millpond.report import Style, render_diagnostic, render_page, render_verdict, verdict_dict
 from millpond.run.respond import Responses
@@ -149,7 +150,8 @@ def check_script(
         verdict = verdict_of(query, budget=budget, one_pass=one_pass)
         claimed = verdict.suspected or verdict
         if claimed.memory is MemoryClass.LINEAR and not one_pass:
-            shown = witness_of(claimed, Responses(query), witness or DEFAULT_SIZE)
+            tries = MOST_TRIED if claimed is verdict else _TRIES_OF_A_GUESS
+            shown = witness_of(claimed, Responses(query), witness or DEFAULT_SIZE, tries)
             if shown is not None:
                 verdict = replace(claimed, witness=shown)
             elif claimed is verdict:
@@ -157,6 +159,10 @@ def check_script(
         fixes = repairs(script, query, verdict, read)
         verdicts.append(replace(verdict, fixes=fixes))
     return verdicts
+
+
+_TRIES_OF_A_GUESS = 600
+"""Where the criterion does not say that there is a witness, fewer are tried."""
 
 
 def exit_code(verdicts: list[Verdict], *, strict: bool) -> int:

@@ -142,6 +142,19 @@ class DifferenceBounds(Generic[E]):
         """Definition 4.4: x and y are in one equivalence class."""
         return self.offset(x, y) == 0
 
+    def totally_ordered(self, elements: Sequence[E], constants: Iterable[int] = ()) -> bool:
+        """Definition 4.3: of any two, one is less, or they are equal, in every solution."""
+        pairs: list[tuple[E | Zero, E | Zero, int]] = [
+            (x, y, 0) for place, x in enumerate(elements) for y in elements[place + 1 :]
+        ]
+        pairs += [(x, ZERO, k) for x in elements for k in constants]
+        return all(
+            self.implies(x, y, k - 1)
+            or self.implies(y, x, -k - 1)
+            or (self.implies(x, y, k) and self.implies(y, x, -k))
+            for x, y, k in pairs
+        )
+
     def offset(self, x: E, y: E) -> int | None:
         """`x - y` if it is the same in every solution, else None."""
         up, down = self.bound(x, y), self.bound(y, x)

@@ -9,7 +9,7 @@ same as over the numbers (Arasu, section 9: what a column can be, its domain may
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -131,8 +131,3 @@ def normal(spans: Iterable[Interval]) -> tuple[Interval, ...]:
         else:
             found[-1] = Interval(last.low, max(last.high, each.high))
     return tuple(found)
-
-
-def union(many: Sequence[Values]) -> tuple[Interval, ...]:
-    """The spans that any of several has."""
-    return normal(span for each in many for span in each.spans)
