@@ -84,7 +84,7 @@ def _read(path: Path) -> dict[str, Entry]:
                 "MP404",
                 f"cannot read the lock: {why}",
                 file=str(path),
-                helps=("remove it, and let --lock write it anew",),
+                helps=("name a lock, or a file that is not there yet",),
             )
         ) from None
     return dict(held)

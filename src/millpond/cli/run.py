@@ -175,7 +175,8 @@ def _refuse(script: Script, verdicts: list[Verdict]) -> None:
             code, why, notes = "MP401", f"its state grows with {verdict.growth}", (reason.text,)
         elif verdict.units is not None:
             code = "MP408"
-            why = f"{verdict.units} units are enough for it, but its steps are not built yet"
+            enough = "1 unit is" if verdict.units == 1 else f"{verdict.units} units are"
+            why = f"{enough} enough for it, but its steps are not built yet"
         repairs = tuple(f"{fix.text} makes it {fix.memory}" for fix in verdict.fixes[:2])
         raise RefusedError(
             Diagnostic(
