@@ -14,7 +14,8 @@ HOUSE = ROOT / "src" / "millpond"
 
 ROOMS = (
     "diagnostic", "schema", "plan", "language", "order", "memory", "program", "synopsis",
-    "optimize", "window", "run", "spark", "dsms", "archive", "machine", "report", "cli",
+    "optimize", "window", "run", "spark", "dsms", "archive", "machine", "report", "api",
+    "cli",
 )  # fmt: skip
 """In the order in which data flows: a room imports from rooms before it, never from one behind."""
 

@@ -143,7 +143,7 @@ def test_a_bug_of_ours_is_70_and_says_how_to_report_it(monkeypatch: pytest.Monke
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("by zero")
 
-    monkeypatch.setattr("millpond.cli.check.verdict_of", broken)
+    monkeypatch.setattr("millpond.memory.check.verdict_of", broken)
     done = millpond("check", "q.sql")
     assert (done.code, done.codes, done.out) == (70, ["MP900"], "")
     assert "ZeroDivisionError: by zero" in done.err
@@ -163,7 +163,7 @@ def test_ctrl_c_in_any_verb_is_130(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("millpond.cli.check.verdict_of", interrupted)
+    monkeypatch.setattr("millpond.memory.check.verdict_of", interrupted)
     for verb in ("check", "explain"):
         done = millpond(verb, "q.sql")
         assert (done.code, done.out, done.err) == (130, "", "")

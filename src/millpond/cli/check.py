@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -12,19 +11,8 @@ import typer
 
 from millpond.cli.lock import Lock
 from millpond.diagnostic import CODES, Diagnostic, UserError, did_you_mean, page
-from millpond.language import read_file, read_script
-from millpond.memory import (
-    DEFAULT_BUDGET,
-    DEFAULT_SIZE,
-    MemoryClass,
-    Verdict,
-    repairs,
-    unproved,
-    verdict_of,
-    witness_of,
-)
-from millpond.memory.witness import MOST_TRIED
-from millpond.plan import Script
+from millpond.language import read_file
+from millpond.memory import DEFAULT_BUDGET, MemoryClass, Verdict, check_script
 from millpond.report import Style, render_diagnostic, render_page, render_verdict, verdict_dict
 from millpond.run.respond import Responses
 
@@ -99,7 +87,7 @@ def check(
     for file in files:
         script = read_file(file, dialect, stored=one_pass)
         found_in_file = check_script(
-            script, budget, one_pass=one_pass, dialect=dialect, witness=witness
+            script, Responses, budget, one_pass=one_pass, dialect=dialect, witness=witness
         )
         verdicts += found_in_file
         for verdict in found_in_file:
@@ -120,49 +108,6 @@ def check(
     if kept is not None and not worse:
         kept.write()
     return 1 if worse else exit_code(verdicts, strict=strict)
-
-
-def check_script(
-    script: Script,
-    budget: int = DEFAULT_BUDGET,
-    *,
-    one_pass: bool = False,
-    dialect: str = "cql",
-    witness: int | None = None,
-) -> list[Verdict]:
-    """The verdicts on the queries of a file, with repairs."""
-    if not script.queries:
-        raise UserError(
-            Diagnostic(
-                "MP003",
-                "the file has no query",
-                file=script.source.name,
-                line=1,
-                helps=("add a SELECT, or CREATE QUERY name AS SELECT ...",),
-            )
-        )
-
-    def read(text: str) -> Script:
-        return read_script(text, "<repair>", dialect, stored=one_pass)
-
-    verdicts = []
-    for query in script.queries:
-        verdict = verdict_of(query, budget=budget, one_pass=one_pass)
-        claimed = verdict.suspected or verdict
-        if claimed.memory is MemoryClass.LINEAR and not one_pass:
-            tries = MOST_TRIED if claimed is verdict else _TRIES_OF_A_GUESS
-            shown = witness_of(claimed, Responses(query), witness or DEFAULT_SIZE, tries)
-            if shown is not None:
-                verdict = replace(claimed, witness=shown)
-            elif claimed is verdict:
-                verdict = unproved(verdict)
-        fixes = repairs(script, query, verdict, read)
-        verdicts.append(replace(verdict, fixes=fixes))
-    return verdicts
-
-
-_TRIES_OF_A_GUESS = 600
-"""Where the criterion does not say that there is a witness, fewer are tried."""
 
 
 def exit_code(verdicts: list[Verdict], *, strict: bool) -> int:

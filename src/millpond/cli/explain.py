@@ -11,13 +11,13 @@ from typing import Annotated
 
 import typer
 
-from millpond.cli.check import check_script
 from millpond.cli.options import unwritable
 from millpond.language import read_file
-from millpond.memory import Verdict
+from millpond.memory import Verdict, check_script
 from millpond.plan import Query
 from millpond.program import Program
 from millpond.report import Style, explain_dict, explain_lines, to_dot, to_svg
+from millpond.run.respond import Responses
 from millpond.synopsis import program_of
 
 
@@ -47,7 +47,7 @@ def explain(
         millpond explain - --format svg -o query.svg
     """
     script = read_file(file, dialect)
-    checked = check_script(script, dialect=dialect)
+    checked = check_script(script, Responses, dialect=dialect)
     found = [
         (query, verdict, None if verdict.shape is None else program_of(query, verdict))
         for query, verdict in zip(script.queries, checked, strict=True)

@@ -13,7 +13,6 @@ from typing import Annotated
 
 import typer
 
-from millpond.cli.check import check_script
 from millpond.cli.late import LateRows
 from millpond.cli.options import (
     Engine,
@@ -29,7 +28,7 @@ from millpond.cli.output import Output, Rejects
 from millpond.cli.progress import ProgressLine
 from millpond.diagnostic import Diagnostic, InputError, RefusedError
 from millpond.language import read_file
-from millpond.memory import MemoryClass, Verdict
+from millpond.memory import MemoryClass, Verdict, check_script
 from millpond.plan import Script
 from millpond.run import (
     DefinitionRun,
@@ -44,6 +43,7 @@ from millpond.run import (
     merged,
 )
 from millpond.run.contents import Moment
+from millpond.run.respond import Responses
 from millpond.run.sources import rows_of_source
 from millpond.run.values import plain_text
 from millpond.schema import Kind, Type
@@ -153,7 +153,7 @@ def run(
     )
     options = checked(script, options)
     by_definition = options.engine is Engine.DEFINITION and bool(script.queries)
-    verdicts = [] if by_definition else check_script(script)
+    verdicts = [] if by_definition else check_script(script, Responses)
     if not options.allow_unbounded:
         _refuse(script, verdicts)
     if options.engine is Engine.SPARK:

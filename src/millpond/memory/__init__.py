@@ -1,5 +1,6 @@
 """How much memory a query can ever need: verdicts, their reasons, and the shape of the synopsis."""
 
+from millpond.memory.check import Evaluator, check_script
 from millpond.memory.decide import unproved, verdict_of
 from millpond.memory.normal_form import normal_form
 from millpond.memory.proof import DEFAULT_SIZE, witness_of
@@ -24,6 +25,7 @@ __all__ = [
     "Attribute",
     "Bits",
     "Combination",
+    "Evaluator",
     "Fed",
     "Fix",
     "Function",
@@ -39,6 +41,7 @@ __all__ = [
     "StreamShape",
     "Verdict",
     "Witness",
+    "check_script",
     "normal_form",
     "repairs",
     "shape_of",
