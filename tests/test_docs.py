@@ -8,16 +8,20 @@ its language:
 - `console` holds commands behind `$ `, each followed by exactly what it prints, standard output
   before standard error; a line of `...` stands for any lines.  `exit=N` says how the last one
   leaves; without it any code will do by which millpond says something of the user's text;
+- `pycon` is a session with Python: what stands behind `>>> ` prints what follows, and names stay
+  from block to block;
 - `no-run` marks what is shown only.
 """
 
 from __future__ import annotations
 
+import doctest
 import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.harness import Done, millpond, shell
@@ -89,6 +93,7 @@ def same(shown: list[str], printed: list[str]) -> bool:
 
 def run_page(text: str, folder: Path) -> None:
     """Does what the page shows; raises at the first thing that is otherwise."""
+    names: dict[str, Any] = {}
     for block in blocks(text):
         where = f"line {block.line}"
         name = block.said("file=")
@@ -104,6 +109,20 @@ def run_page(text: str, folder: Path) -> None:
                 raise WrongPageError(f"{where}: {done.err}")
         elif block.language == "console":
             _console(block, folder)
+        elif block.language == "pycon":
+            _session(block, folder, names)
+
+
+def _session(block: Block, folder: Path, names: dict[str, Any]) -> None:
+    test = doctest.DocTestParser().get_doctest(block.body, names, "page", None, block.line)
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    said: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        runner.run(test, out=said.append, clear_globs=False)
+    names.update(test.globs)
+    if runner.failures:
+        raise WrongPageError(f"line {block.line}: " + "".join(said))
 
 
 def _console(block: Block, folder: Path) -> None:
@@ -187,6 +206,15 @@ CREATE STREAM s (a INT); SELECT DISTINCT a FROM s
 SELECT whatever
 ```
 
+```pycon
+>>> x = 2
+```
+
+```pycon
+>>> x + 1
+3
+```
+
 ```
 make demo
 ```
@@ -198,7 +226,8 @@ def test_a_right_page_is_run_from_top_to_bottom(tmp_path: Path) -> None:
     assert (tmp_path / "rows.jsonl").read_text() == '{"s": {"a": 11}}\n{"s": {"a": 1}}\n'
     assert [(each.language, each.words) for each in blocks(PAGE)] == [
         ("sql", ("file=q.sql",)), ("json", ("file=rows.jsonl",)), ("console", ()),
-        ("console", ("exit=0",)), ("sql", ("run",)), ("sql", ("no-run",)), ("", ()),
+        ("console", ("exit=0",)), ("sql", ("run",)), ("sql", ("no-run",)),
+        ("pycon", ()), ("pycon", ()), ("", ()),
     ]  # fmt: skip
 
 
@@ -222,6 +251,7 @@ def test_a_command_may_read_from_a_pipe(tmp_path: Path) -> None:
         ("```console\n$", "```console\nfirst\n$", "line 15: a console block starts with"),
         ("sql file=q.sql", "sql no-run", "No such file"),
         ("a > 10", "a > 11", "line 15"),
+        (">>> x + 1\n3", ">>> x + 1\n4", "line 41: "),
     ],
 )
 def test_a_wrong_page_is_caught(tmp_path: Path, right: str, wrong: str, said: str) -> None:

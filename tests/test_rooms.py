@@ -24,9 +24,9 @@ STRANGERS = {("spark", "run"), ("run", "spark")}
 
 HOMES = {
     "sqlglot": {"language"},
-    "polars": {"run"},
+    "polars": {"run", "api"},
     "numba": {"run"},
-    "pyspark": {"spark", "cli"},
+    "pyspark": {"spark", "api", "cli"},
     "py4j": {"spark"},
     "typer": {"cli"},
 }

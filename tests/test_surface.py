@@ -16,7 +16,11 @@ from millpond.diagnostic import CODES
 
 HOUSE = Path(millpond.__file__).parent
 
-PUBLIC = ["__version__"]
+PUBLIC = [
+    "__version__", "Answer", "Change", "Changes", "Checked", "Diagnostic", "InputError",
+    "MillpondError", "Pond", "Query", "RefusedError", "Repair", "Run", "UserError", "Verdict",
+    "check", "check_sql",
+]  # fmt: skip
 """Names of `import millpond as mp`."""
 
 HEAVY = (
@@ -41,6 +45,7 @@ def loaded(code: str, modules: tuple[str, ...]) -> set[str]:
 
 def test_the_public_names_are_these() -> None:
     assert millpond.__all__ == PUBLIC
+    assert all(hasattr(millpond, each) for each in PUBLIC)
     assert re.fullmatch(r"\d+\.\d+\.\d+.*", millpond.__version__)
 
 

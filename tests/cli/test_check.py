@@ -16,6 +16,7 @@ CONSTANT = f"{STREAMS} SELECT DISTINCT a FROM s WHERE a BETWEEN 1 AND 100"
 IMPRACTICAL = f"{STREAMS} SELECT DISTINCT a FROM s WHERE a BETWEEN 1 AND 100000000000"
 LINEAR = f"{STREAMS} SELECT s.a FROM s, t WHERE s.a = t.d"
 OUTSIDE = f"{STREAMS} SELECT s.a FROM s LEFT JOIN t ON s.a = t.d"
+WINDOW = "CREATE STREAM s (a INT, ts BIGINT, TIMESTAMP BY ts); SELECT a FROM s [RANGE 9]"
 WRONG = f"{STREAMS} SELECT x FROM s"
 
 
@@ -38,6 +39,8 @@ def check(text: str, *options: str) -> Done:
         (LINEAR, (), 1),
         (LINEAR, ("--json",), 1),
         (LINEAR, ("--strict",), 1),
+        (WINDOW, (), 0),
+        (WINDOW, ("--strict",), 0),
         (OUTSIDE, (), 0),
         (OUTSIDE, ("--strict",), 3),
         (OUTSIDE, ("--strict", "--json"), 3),

@@ -45,6 +45,22 @@ def test_a_first_check_writes_the_lock(folder: Path) -> None:
     assert held(folder) == {"q.sql:q": {"memory": "constant", "units": 5}}
 
 
+def test_a_window_is_better_than_no_bound_and_worse_than_a_number(folder: Path) -> None:
+    timed = "CREATE STREAM w (a INT, ts BIGINT, TIMESTAMP BY ts);\n"
+
+    def windowed(window: str) -> Done:
+        text = f"{DDL}{timed}CREATE QUERY q AS SELECT DISTINCT a FROM w {window};"
+        (folder / "q.sql").write_text(text, encoding="utf-8")
+        return millpond("check", "q.sql", "--lock", "verdicts.json")
+
+    assert windowed("[RANGE 9]").code == 0
+    assert held(folder) == {"q.sql:q": {"memory": "window", "units": None}}
+    assert windowed("").code == 1
+    assert windowed("[ROWS 9]").code == 0
+    assert windowed("[RANGE 9]").code == 1
+    assert held(folder) == {"q.sql:q": {"memory": "constant", "units": 9 * 2 + 9 * 2}}
+
+
 def test_the_same_and_what_is_better_pass_and_are_kept(folder: Path) -> None:
     assert check(folder, WIDE).code == 0
     before = (folder / "verdicts.json").stat().st_mtime_ns

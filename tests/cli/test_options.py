@@ -48,7 +48,6 @@ WRONG = [
     ("bench nonsense", "unknown benchmark `nonsense`"),
 ]
 NOT_BUILT = [
-    ("run q.sql --input - --checkpoint c", "--checkpoint with the local engine"),
     ("run q.sql --source s=kafka://host/topic --engine local", "`kafka:` as a source or a sink"),
     ("run q.sql --input - --engine local --sink kafka://host/topic", "`kafka:` as a source"),
 ]

@@ -332,6 +332,19 @@ def test_a_query_without_a_known_bound_is_not_run(
     assert "--engine definition" in done.err
 
 
+@pytest.mark.parametrize(
+    ("window", "said"),
+    [("[RANGE 9]", "what its windows hold is enough"), ("[ROWS 9]", "18 units are enough")],
+)
+def test_a_window_is_said_to_be_enough_where_it_is_not_run_yet(
+    tmp_path: Path, window: str, said: str
+) -> None:
+    timed = "CREATE STREAM s (a INT, ts BIGINT, TIMESTAMP BY ts); SELECT a FROM s "
+    done = run_text(timed + window, tmp_path)
+    assert (done.code, done.codes) == (3, ["MP408"])
+    assert said in done.err
+
+
 @pytest.mark.parametrize("text", [LINEAR, OUTSIDE])
 def test_running_by_definition_refuses_nothing(tmp_path: Path, text: str) -> None:
     assert run_text(text, tmp_path, "--engine", "definition").code == 0

@@ -2,7 +2,8 @@
 
 `examples/` holds what a user would copy, `contract/` every statement of the contract's "Language:
 SQL", `golab/` every CQL query that Golab's thesis prints.  A file `NAME.sql` has its input in
-`NAME.jsonl` and what it prints in `NAME.out.jsonl`, which was worked out by hand.
+`NAME.jsonl` and what it prints in `NAME.out.jsonl`, which was worked out by hand.  What is written
+for another engine begins with its name.
 """
 
 from __future__ import annotations
@@ -21,6 +22,16 @@ HERE = Path(__file__).parent
 FOLDERS = (ROOT / "examples", HERE / "contract", HERE / "golab")
 FILES = sorted(each for folder in FOLDERS for each in folder.glob("*.sql"))
 
+OTHERS = ("flink", "materialize", "risingwave", "spark")
+"""Whose files there are in `examples/` beside our own."""
+
+
+def dialect_of(path: Path) -> str:
+    """The dialect that a file is written in."""
+    word = path.stem.partition("_")[0]
+    return word if word in OTHERS else "cql"
+
+
 every_file = pytest.mark.parametrize(
     "path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}"
 )
@@ -29,19 +40,38 @@ every_file = pytest.mark.parametrize(
 def printed(path: Path, *options: str) -> str:
     """What running an example by definition prints."""
     rows = path.with_suffix(".jsonl")
-    done = millpond("run", path, "--engine", "definition", "--input", rows, *options)
+    said = ("--dialect", dialect_of(path), "--engine", "definition", "--input", rows)
+    done = millpond("run", path, *said, *options)
     assert done.code == 0, done.err
     return done.out
 
 
 @every_file
 def test_an_example_reads(path: Path) -> None:
-    assert read_file(str(path)).queries
+    assert read_file(str(path), dialect_of(path)).queries
 
 
-@every_file
+@pytest.mark.parametrize(
+    "path", [each for each in FILES if dialect_of(each) == "cql"], ids=lambda path: path.stem
+)
 def test_an_example_prints_as_sql_of_the_same_plan(path: Path) -> None:
     assert_round_trip(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("dialect", OTHERS)
+def test_there_are_files_of_every_engine(dialect: str) -> None:
+    assert dialect in {dialect_of(path) for path in FILES}
+
+
+@pytest.mark.parametrize(
+    "path", [each for each in FILES if dialect_of(each) != "cql"], ids=lambda path: path.stem
+)
+def test_a_file_of_another_engine_says_how_it_is_checked(path: Path) -> None:
+    command = f"millpond check --dialect {dialect_of(path)} {path.name}"
+    assert f"-- {command}\n" in path.read_text(encoding="utf-8")
+    done = millpond(*command.split()[1:-1], path)
+    assert done.code in (0, 1), done.err
+    assert "outside" not in done.out
 
 
 @every_file

@@ -145,9 +145,9 @@ def enough(seeds: range) -> int:
         found = verdict_of(read_script(query.text).queries[0])
         if found.units is None:
             continue
-        stored = sum(each.units for each in found.state if each.of == "stored answer")
+        stored = sum(each.units or 0 for each in found.state if each.of == "stored answer")
         for place, (alias, _) in enumerate(query.body.inputs):
-            kept = stored + sum(each.units for each in found.state if each.of == alias)
+            kept = stored + sum(each.units or 0 for each in found.state if each.of == alias)
             least = max(each[place] for each in measures(query, 5).values())
             assert kept >= least, f"seed {seed}: {kept} of {alias} for {least}: {query.text}"
         compared += 1

@@ -36,7 +36,7 @@ def test_places_of_a_double_are_those_that_rows_to_join_tell_apart() -> None:
         wanted = len([each for each in answers if any(each)])
         found = verdict_of(read_script(DECLARED + text).queries[0])
         assert found.memory in (MemoryClass.CONSTANT, MemoryClass.NONE), text
-        kept = sum(each.units for each in found.state if each.of == "s")
+        kept = sum(each.units or 0 for each in found.state if each.of == "s")
         assert wanted <= kept <= wanted + 1, (text, kept, wanted)
         tight += kept == wanted
     assert tight > 270

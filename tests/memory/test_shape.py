@@ -461,7 +461,7 @@ def check_monotonicity(seeds: range) -> None:
 
 def _monotone_units(found: Verdict) -> int:
     return sum(
-        each.units
+        each.units or 0
         for each in found.state
         if each.kind == "emitted" or not shape(found).query.distinct
     )

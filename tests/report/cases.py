@@ -6,7 +6,8 @@ from millpond.language import read_script
 from millpond.memory import Verdict, repairs, verdict_of
 from millpond.plan import Query
 
-STREAMS = "CREATE STREAM s (a INT, b INT);\nCREATE STREAM t (d INT, e INT);\n"
+STREAMS = "CREATE STREAM s (a INT, b INT);\nCREATE STREAM t (d INT, e INT); "
+STREAMS += "CREATE STREAM w (f INT, ts BIGINT, TIMESTAMP BY ts);\n"
 
 QUERIES = {
     "none": "SELECT a FROM s WHERE a > 10",
@@ -14,6 +15,7 @@ QUERIES = {
     "emitted": "SELECT DISTINCT s.a FROM s, t WHERE s.a = t.d AND s.a > 10 AND t.d < 20 AND b < e",
     "impractical": "SELECT DISTINCT a FROM s WHERE a BETWEEN 1 AND 100000000000",
     "linear": "SELECT s.a FROM s, t WHERE s.b < t.e AND s.a = 10",
+    "window": "SELECT f FROM w [RANGE 10]",
     "outside": "SELECT s.a FROM s LEFT JOIN t ON s.a = t.d",
     "empty": "SELECT a FROM s WHERE a > 1 AND a < 1",
 }

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from typing import Any
 
 import pytest
 from tests.report.cases import QUERIES, decided, repaired
 
+from millpond.memory import Rate, at_rates
 from millpond.report import verdict_dict
 
 Shape = Any
@@ -16,6 +18,10 @@ Shape = Any
 NUMBER = (int, None)
 CLASSES = ("none", "constant", "impractical", "window", "domain", "linear", "outside")
 
+PACE = (
+    {"rows": int, "bytes": int, "per": ("hour", None), "measured": bool, "without": [str]},
+    None,
+)
 VERDICT: Shape = {
     "name": str,
     "memory": CLASSES,
@@ -28,7 +34,8 @@ VERDICT: Shape = {
     "answer": {"memory": CLASSES, "units": NUMBER},
     "buffer": {"memory": CLASSES, "units": NUMBER},
     "growth": (str, None),
-    "state": [{"of": str, "keeps": [str], "kind": str, "units": int}],
+    "pace": PACE,
+    "state": [{"of": str, "keeps": [str], "kind": str, "units": NUMBER}],
     "because": [
         {
             "rule": str,
@@ -38,9 +45,27 @@ VERDICT: Shape = {
             "at": ({"line": int, "column": int}, None),
         }
     ],
+    "elsewhere": [
+        {
+            "engine": ("Spark", "Flink"),
+            "memory": ("none", "constant", "window", "linear", "refused"),
+            "keeps": str,
+            "given": str,
+            "pace": PACE,
+        }
+    ],
     "patterns": {"root": ("MON", "WKS", "WK", "STR", "NN", None)},
     "witness": (dict, None),
-    "fixes": [{"text": str, "sql": str, "memory": CLASSES, "units": NUMBER, "keeps_answers": str}],
+    "fixes": [
+        {
+            "text": str,
+            "sql": str,
+            "memory": CLASSES,
+            "units": NUMBER,
+            "keeps_answers": str,
+            "tokens": int,
+        }
+    ],
 }
 
 
@@ -71,8 +96,11 @@ def misfits(value: Any, shape: Shape, where: str = "") -> list[str]:
 
 @pytest.mark.parametrize("case", QUERIES)
 def test_a_verdict_has_the_keys_and_types_of_the_contract(case: str) -> None:
-    found = json.loads(json.dumps(verdict_dict(repaired(case))))
-    assert not misfits(found, VERDICT)
+    query, _ = decided(case)
+    rates = {"s": Rate(Fraction(60))}
+    for verdict in (repaired(case), at_rates(query, repaired(case), rates)):
+        found = json.loads(json.dumps(verdict_dict(verdict)))
+        assert not misfits(found, VERDICT)
 
 
 @pytest.mark.parametrize(
@@ -101,6 +129,7 @@ def test_what_is_not_of_a_shape_is_told(value: Any, shape: Shape) -> None:
         ("emitted", "constant", True, 27, None),
         ("impractical", "impractical", True, 200_000_000_000, None),
         ("linear", "linear", False, None, "distinct s.b, t.e"),
+        ("window", "window", None, None, "rate of w x 10 instants"),
         ("outside", "outside", None, None, None),
     ],
 )

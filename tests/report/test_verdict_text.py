@@ -24,6 +24,10 @@ TEXTS = {
     "impractical": """\
         q1: impractical, at most 200000000000 units, which is above the budget
           emitted: 100000000000 values of s.a x (its key + 1 row)""",
+    "window": """\
+        q1: window, as much as its windows hold: rate of w x 10 instants
+          w: rate of w x 10 instants x 2 columns
+          given: rows of w per 10 instants""",
     "outside": """\
         q1: outside, whether a bound exists is not decided
           note[MP220]: an outer join takes answers back
@@ -39,13 +43,35 @@ def test_the_text_of_each_class(case: str) -> None:
     assert render_verdict(decided(case)[1]) == textwrap.dedent(TEXTS[case])
 
 
-def test_a_linear_verdict_leads_with_growth_place_and_repairs() -> None:
-    lines = render_verdict(repaired("linear")).splitlines()
-    assert lines[0] == "q1: linear, no bound: it grows with distinct s.b, t.e"
-    assert lines[1].startswith("  error[MP213]: `s.b`, `t.e` are compared across streams")
-    assert lines[2].strip() == "--> file.sql:3:28"
-    assert [each for each in lines if "repair:" in each]
-    assert "by arasu" not in "\n".join(lines)
+LINEAR = """\
+    q1: linear, no bound: it grows with distinct s.b, t.e
+      error[MP213]: `s.b`, `t.e` are compared across streams, and how many rows lie on each side \
+is asked for
+        --> file.sql:3:28
+         |
+       3 | SELECT s.a FROM s, t WHERE s.b < t.e AND s.a = 10
+         |                            ^^^^^^^^^
+      repair: remove duplicates: SELECT DISTINCT
+        3 - SELECT s.a FROM s, t WHERE s.b < t.e AND s.a = 10
+        3 + SELECT DISTINCT s.a FROM s, t WHERE s.b < t.e AND s.a = 10
+        then constant, at most 3 units; answers: fewer duplicates
+      or: """
+
+
+def test_a_linear_verdict_leads_with_growth_place_and_the_smallest_repair() -> None:
+    query, _ = decided("linear")
+    lines = render_verdict(repaired("linear"), query=query)
+    assert lines.startswith(textwrap.dedent(LINEAR))
+    assert "by arasu" not in lines
+    assert lines.count("repair:") == 1
+
+
+def test_why_shows_every_repair_as_a_patch() -> None:
+    query, _ = decided("linear")
+    verdict = repaired("linear")
+    lines = render_verdict(verdict, query=query, why=True)
+    assert lines.count("repair:") == len(verdict.fixes)
+    assert lines.count("    3 + ") == len(verdict.fixes)
 
 
 @pytest.mark.parametrize("case", QUERIES)

@@ -13,7 +13,7 @@ from tests.run.harness import BOUNDED_OF_TABLE_1, DDL
 from tests.spark.harness import Pieces, compiled, random_events, static
 
 from millpond.diagnostic import UserError
-from millpond.spark.commit import KEPT
+from millpond.program.commits import KEPT
 from millpond.spark.sinks import FolderSink, Sink
 from millpond.spark.sources import Spool, tagged_files
 from millpond.spark.stream import Emit, SparkRun

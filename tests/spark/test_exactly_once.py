@@ -92,7 +92,7 @@ def crash_in_commit(monkeypatch: pytest.MonkeyPatch, at: str) -> dict[str, Any]:
             raise CrashError
         rename(old, new)
 
-    monkeypatch.setattr("millpond.spark.commit.os.rename", crashing)
+    monkeypatch.setattr("millpond.program.commits.os.rename", crashing)
     return {}
 
 

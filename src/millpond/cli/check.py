@@ -5,16 +5,28 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from millpond.cli.given import pairs
 from millpond.cli.lock import Lock
+from millpond.cli.notes import say_notes
+from millpond.cli.rates import in_script, known_somewhere, rates_of
+from millpond.cli.samples import samples_of
 from millpond.diagnostic import CODES, Diagnostic, UserError, did_you_mean, page
 from millpond.language import read_file
-from millpond.memory import DEFAULT_BUDGET, MemoryClass, Verdict, check_script
-from millpond.report import Style, render_diagnostic, render_page, render_verdict, verdict_dict
-from millpond.run.respond import Responses
+from millpond.memory import DEFAULT_BUDGET, MemoryClass, Respond, Verdict, at_rates, check_script
+from millpond.plan import Query
+from millpond.report import (
+    Style,
+    render_diagnostic,
+    render_page,
+    render_verdict,
+    sample_dict,
+    sample_lines,
+    verdict_dict,
+)
 
 
 def check(
@@ -41,6 +53,16 @@ def check(
         typer.Option(
             "--lock", metavar="FILE", help="Keep verdicts in a file; fail if one gets worse."
         ),
+    ] = None,
+    source: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--source", metavar="NAME=URI", help="Rows of a stream: measured, and what they obey."
+        ),
+    ] = None,
+    rate: Annotated[
+        list[str] | None,
+        typer.Option("--rate", metavar="NAME=N/s", help="How fast rows of a stream come."),
     ] = None,
     one_pass: Annotated[
         bool,
@@ -80,34 +102,63 @@ def check(
         raise UserError(
             Diagnostic("MP403", "no file to check", helps=("millpond check query.sql",))
         )
-    documents = []
-    verdicts: list[Verdict] = []
+    scripts = [read_file(file, dialect, stored=one_pass) for file in files]
+    for script in scripts:
+        say_notes(script)
+    hourly, uris = rates_of(rate), pairs(source, "--source")
+    known_somewhere(scripts, hourly, "--rate")
+    known_somewhere(scripts, uris, "--source")
     kept = None if lock is None else Lock(Path(lock))
     worse: list[Diagnostic] = []
-    for file in files:
-        script = read_file(file, dialect, stored=one_pass)
-        found_in_file = check_script(
-            script, Responses, budget, one_pass=one_pass, dialect=dialect, witness=witness
+    documents: list[dict[str, Any]] = []
+    measured: dict[str, Any] = {}
+    verdicts: list[Verdict] = []
+    for file, script in zip(files, scripts, strict=True):
+        samples = samples_of(script, in_script(script, uris))
+        rates = samples.rates(in_script(script, hourly))
+        checked = check_script(
+            script, _responses, budget, one_pass=one_pass, dialect=dialect, witness=witness
         )
-        verdicts += found_in_file
-        for verdict in found_in_file:
+        judged = [
+            samples.with_remedy(query, at_rates(query, verdict, rates), budget)
+            for query, verdict in zip(script.queries, checked, strict=True)
+        ]
+        verdicts += judged
+        head = f"{file}: " if len(files) > 1 else ""
+        for query, verdict in zip(script.queries, judged, strict=True):
             fallen = None if kept is None else kept.add(file, verdict)
             worse += [] if fallen is None else [fallen]
             if json_:
                 named = verdict_dict(verdict)
-                documents.append({"file": file, **named} if len(files) > 1 else named)
+                documents.append({"file": file, **named} if head else named)
             else:
-                if len(files) > 1:
-                    print(style.dim(f"{file}:"), end=" ")
-                shown = render_verdict(verdict, style, why=why, witness=witness is not None)
-                print(shown)
+                shown = render_verdict(
+                    verdict, style, query=query, why=why, witness=witness is not None
+                )
+                print(style.dim(head) + shown if head else shown)
+        for name, sample in samples.by_name.items():
+            about = sample, samples.uris[name], samples.suggested[name]
+            if json_:
+                measured[f"{head}{name}"] = sample_dict(*about, judged)
+            else:
+                print("\n".join(sample_lines(*about, style)))
     if json_:
-        print(json.dumps({"version": 1, "queries": documents}, ensure_ascii=False, indent=2))
+        document: dict[str, Any] = {"version": 1, "queries": documents}
+        if uris:
+            document["sources"] = measured
+        print(json.dumps(document, ensure_ascii=False, indent=2))
     for each in worse:
         print(render_diagnostic(each, Style.of(sys.stderr)), file=sys.stderr)
     if kept is not None and not worse:
         kept.write()
     return 1 if worse else exit_code(verdicts, strict=strict)
+
+
+def _responses(query: Query) -> Respond:
+    """Runs a query by definition; loaded for queries without a bound alone."""
+    from millpond.run.respond import Responses
+
+    return Responses(query)
 
 
 def exit_code(verdicts: list[Verdict], *, strict: bool) -> int:

@@ -11,7 +11,8 @@ from typing import Annotated
 
 import typer
 
-from millpond.cli.options import unwritable
+from millpond.cli.given import unwritable
+from millpond.cli.notes import say_notes
 from millpond.language import read_file
 from millpond.memory import Verdict, check_script
 from millpond.plan import Query
@@ -47,9 +48,10 @@ def explain(
         millpond explain - --format svg -o query.svg
     """
     script = read_file(file, dialect)
+    say_notes(script)
     checked = check_script(script, Responses, dialect=dialect)
     found = [
-        (query, verdict, None if verdict.shape is None else program_of(query, verdict))
+        (query, verdict, program_of(query, verdict) if verdict.runs else None)
         for query, verdict in zip(script.queries, checked, strict=True)
     ]
     text = _rendered(format_, found, Style() if output else Style.of(sys.stdout))

@@ -6,10 +6,8 @@ The file can be fed to another run, by itself or after the input that it was lat
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import IO
 
-from millpond.cli.output import opened
+from millpond.cli.output import SideFile
 from millpond.plan import Script
 from millpond.run import Event, tagged_line
 
@@ -18,21 +16,19 @@ class LateRows:
     """The late rows of a run, in the order in which they came; a row that is late for several
     queries is one of them."""
 
-    def __init__(self, script: Script, path: str | None) -> None:
+    def __init__(self, script: Script, path: str | None, *, committed: bool = False) -> None:
         self._catalog = script.catalog
         self._times = [each.time_type for each in script.catalog if each.time_type is not None]
         self._path = path
-        self._file: IO[str] | None = None
+        self.file = SideFile(path, committed=committed)
         self.count = 0
 
     def __enter__(self) -> LateRows:
-        if self._path is not None:
-            self._file = opened(Path(self._path))
+        self.file.open()
         return self
 
     def __exit__(self, *failure: object) -> None:
-        if self._file is not None:
-            self._file.close()
+        self.file.close()
         if self.count:
             see = f", see {self._path}" if self._path else ""
             rows = "row" if self.count == 1 else "rows"
@@ -42,7 +38,6 @@ class LateRows:
         """One more, as the line of tagged input that says it."""
         self.count += 1
         stream = self._catalog.get(event.stream or "")
-        if self._file is not None and stream is not None:
+        if self._path is not None and stream is not None:
             time = self._times[0] if self._times else None
-            line = tagged_line(stream, event.row, event.op, event.at, time)
-            self._file.write(line + "\n")
+            self.file.write(tagged_line(stream, event.row, event.op, event.at, time))

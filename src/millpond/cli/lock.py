@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from millpond.cli.options import unwritable
+from millpond.cli.given import unwritable
 from millpond.diagnostic import Diagnostic, UserError
 from millpond.memory import MemoryClass, Verdict
 

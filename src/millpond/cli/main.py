@@ -2,34 +2,51 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from importlib import import_module
 
 import typer
 from typer.exceptions import TyperException
 
-from millpond.cli.bench import bench
-from millpond.cli.check import check
-from millpond.cli.demo import demo
-from millpond.cli.explain import explain
-from millpond.cli.run import run
 from millpond.diagnostic import Diagnostic, MillpondError
 from millpond.report import Style, diagnostic_dict, render_diagnostic
 
-app = typer.Typer(
-    name="millpond",
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    help="Continuous queries over streams, with a proved bound on their memory before they "
-    "start.\n\nA first look:  millpond demo",
-)
-for _verb in (check, explain, run, demo, bench):
-    app.command()(_verb)
+VERBS = ("check", "explain", "run", "demo", "bench")
+"""Each in the module of its name, in the order of `--help`."""
+
+
+def app(verbs: Sequence[str] = VERBS) -> typer.Typer:
+    """The command with these verbs: engines and pictures load for those that use them."""
+    made = typer.Typer(
+        name="millpond",
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        help="Continuous queries over streams, with a proved bound on their memory before they "
+        "start.\n\nA first look:  millpond demo",
+    )
+    for each in verbs:
+        made.command()(getattr(import_module(f"millpond.cli.{each}"), each))
+    made.callback()(_options)
+    return made
+
+
+@contextmanager
+def _loading(alone: bool) -> Iterator[None]:
+    """In a process of our own, what is loaded stays: to look through it for garbage is time for
+    nothing."""
+    if alone:
+        gc.disable()
+    yield
+    if alone:
+        gc.freeze()
+        gc.enable()
 
 
 def _version(value: bool) -> None:
@@ -40,7 +57,6 @@ def _version(value: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     version: bool = typer.Option(
         False, "--version", callback=_version, is_eager=True, help="Print the version and stop."
@@ -52,7 +68,8 @@ def _options(
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the command line and leaves with an exit code of the contract."""
     _open_streams()
-    code = _run(list(sys.argv[1:] if arguments is None else arguments))
+    alone = arguments is None
+    code = _run(list(sys.argv[1:] if arguments is None else arguments), alone=alone)
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -70,14 +87,19 @@ def _open_streams() -> None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
 
 
-def _run(arguments: list[str]) -> int:
+def _run(arguments: list[str], *, alone: bool) -> int:
     debug = "--debug" in arguments
     as_json = "--json" in arguments
     try:
-        result = typer.main.get_command(app).main(
-            [each for each in arguments if each != "--debug"] or ["--help"],
+        said = [each for each in arguments if each != "--debug"] or ["--help"]
+        verbs = said[:1] if said[0] in VERBS else VERBS
+        with _loading(alone):
+            command = typer.main.get_command(app(verbs))
+        result = command.main(
+            said,
             prog_name="millpond",
             standalone_mode=False,
+            obj=debug,
         )
         return result if isinstance(result, int) else 0
     except (BrokenPipeError, SystemExit):  # Typer leaves with 1 when the pipe is closed

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-from millpond.diagnostic import Diagnostic, UserError, did_you_mean
+from millpond.cli.given import not_yet, wrong
+from millpond.diagnostic import did_you_mean
 from millpond.plan import Script
 from millpond.run import Emit, Lowering
 
@@ -61,21 +62,11 @@ class Options:
     master: str
     spark_conf: dict[str, str]
     trigger: str
+    debug: bool = False
 
     @property
     def skip(self) -> bool:
         return self.on_error is OnError.SKIP
-
-
-def pairs(given: list[str] | None, option: str) -> dict[str, str]:
-    """`NAME=VALUE` options as a mapping."""
-    found = {}
-    for each in given or []:
-        name, equals, value = each.partition("=")
-        if not (name and equals and value):
-            raise wrong(f"{option} {each}: write {option} NAME=VALUE")
-        found[name] = value
-    return found
 
 
 def checked(script: Script, options: Options) -> Options:
@@ -148,15 +139,24 @@ def _engine(options: Options) -> Engine:
         return Engine.LOCAL
     from importlib.util import find_spec
 
-    engine = Engine.LOCAL if find_spec("pyspark") is None else Engine.SPARK
-    where = "on Spark" if engine is Engine.SPARK else "in this process: pyspark is not installed"
+    if find_spec("pyspark") is not None:
+        return Engine.SPARK
+    say_where("in this process: pyspark is not installed")
+    return Engine.LOCAL
+
+
+def say_where(where: str) -> None:
+    """Says where queries run, if nobody asked for it."""
     print(f"millpond: running {where}", file=sys.stderr)
-    return engine
+
+
+def here_instead(options: Options) -> Options:
+    """The options of a run that was to be on Spark and is in this process."""
+    say_where("in this process: not all of its steps are built for Spark")
+    return _here(replace(options, engine=Engine.LOCAL))
 
 
 def _here(options: Options) -> Options:
-    if options.checkpoint is not None:
-        raise not_yet("--checkpoint with the local engine", "--engine spark has it")
     for option, given in (("--trigger", options.trigger), ("--spark-conf", options.spark_conf)):
         if given not in ("available-now", {}):
             raise wrong(f"{option} goes with --engine spark")
@@ -181,19 +181,3 @@ def _on_spark(options: Options) -> Options:
 def _declared(script: Script, name: str) -> str:
     stream = script.catalog.get(name)
     return name if stream is None else stream.name
-
-
-def wrong(message: str, *helps: str) -> UserError:
-    """An option that is wrong."""
-    return UserError(Diagnostic("MP403", message, helps=helps))
-
-
-def unwritable(path: Path, error: OSError) -> UserError:
-    """A file that cannot be written."""
-    said = f"cannot write {path}: {error.strerror or error}"
-    return UserError(Diagnostic("MP406", said, file=str(path)))
-
-
-def not_yet(what: str, *helps: str) -> UserError:
-    """An option that is of the contract and not built."""
-    return UserError(Diagnostic("MP110", f"{what} is not built yet", helps=helps))

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 from millpond.cli.options import OnError, Options
 from millpond.cli.output import Rejects
 from millpond.cli.progress import ProgressLine
-from millpond.diagnostic import Diagnostic, InputError, UserError
+from millpond.diagnostic import Diagnostic, InputError, RefusedError, UserError
 from millpond.memory import Verdict
 from millpond.plan import Script
 from millpond.run import Event, TaggedReader
+from millpond.spark.lowering import can_run
 from millpond.spark.session import session
 from millpond.spark.sinks import sink_of
 from millpond.spark.sources import Spool, source_df, tagged_files, union
@@ -28,6 +29,22 @@ if TYPE_CHECKING:
 
 _ROWS = 100_000
 """Rows of a batch of tagged input, where none are asked for."""
+
+
+def not_for_spark(script: Script, verdicts: list[Verdict]) -> RefusedError | None:
+    """The first query whose steps Catalyst does not know."""
+    for query, verdict in zip(script.queries, verdicts, strict=True):
+        if not can_run(program_of(query, verdict)):
+            return RefusedError(
+                Diagnostic(
+                    "MP408",
+                    f"query {query.name} is not run: its steps are not built for Spark yet",
+                    query.span,
+                    helps=("--engine local runs it inside the same bound",),
+                ),
+                exit_code=3,
+            )
+    return None
 
 
 def run_on_spark(script: Script, verdicts: list[Verdict], options: Options) -> int:

@@ -147,6 +147,16 @@ _PAGES = (
         "SELECT geo(a) FROM s",
     ),
     Page(
+        "MP113",
+        "a part of another engine's file that no answer depends on, or that is read otherwise",
+        "Files written for other engines also say how queries run, where rows come from and who "
+        "may ask: that is passed over, and noted. So is a setting that lets state expire, which "
+        "makes the engine's answers differ from the query's: the verdict is of the query. A time "
+        "that the engine computes is read from the input.",
+        "SET 'table.exec.state.ttl' = '1 d'; CREATE STREAM s (a INT); SELECT DISTINCT a FROM s",
+        "CREATE STREAM s (a INT); SELECT DISTINCT a FROM s",
+    ),
+    Page(
         "MP131",
         "an unknown function, or one that no continuous query can have",
         "An answer is a function of the rows that have come and of nothing else, so that running "
@@ -300,6 +310,25 @@ _PAGES = (
         "section 9).",
         "millpond check tables.sql --one-pass",
         "nothing: this is what one wants",
+    ),
+    Page(
+        "MP205",
+        "what the windows hold is enough",
+        "The answer is a function of what is in the windows, so that nothing else has to be kept. "
+        "Windows of rows hold a number of rows; those of time hold what comes in their length: a "
+        "number with WITH (rows_per_instant = ...), else as much as the rates say.",
+        "CREATE STREAM s (a INT, ts TIMESTAMP, TIMESTAMP BY ts); SELECT a FROM s [RANGE 1 HOUR]",
+        "nothing: this is what one wants",
+    ),
+    Page(
+        "MP207",
+        "a watermark lets go of what Spark keeps",
+        "Spark drops groups, keys and rows of a join when a watermark has passed them, if a "
+        "grouping column, a key or the join's condition ties them to event time. What is there at "
+        "once is what comes in during the delay and the window, in append and update mode; "
+        "complete mode keeps every group.",
+        's.withWatermark("ts", "10 minutes").groupBy(window("ts", "5 minutes"), "a").count()',
+        "a shorter delay or window, where what is kept is too much",
     ),
     Page(
         "MP211",
@@ -551,8 +580,9 @@ _PAGES = (
     Page(
         "MP408",
         "not run: bounded, and its steps are not built yet",
-        "The verdict says how few units are enough for the query, but this version has no engine "
-        "that keeps it inside them: joins and DISTINCT over integer columns have steps so far.",
+        "The verdict says how few units, or which windows, are enough for the query, but this "
+        "version has no engine that keeps it inside them: joins and DISTINCT over integer columns "
+        "have steps so far.",
         "CREATE STREAM s (a INT); SELECT COUNT(*) FROM s",
         "--engine definition, which keeps all of its input",
     ),
@@ -587,6 +617,15 @@ _PAGES = (
         "from there when it is started again with the same --checkpoint.",
         "a worker that ran out of memory",
         "the cause that the message names",
+    ),
+    Page(
+        "MP504",
+        "no streaming plan to read",
+        "`mp.check` reads the analysed plan of a streaming DataFrame out of the JVM of a classic "
+        "session. A DataFrame that reads no stream ends by itself; of Spark Connect, where the "
+        "plan stays on the server, and of a text that Spark refuses there is none to read.",
+        'mp.check(spark.read.parquet("orders"))',
+        'mp.check(spark.readStream.schema("id BIGINT").parquet("orders"))',
     ),
     Page(
         "MP900",

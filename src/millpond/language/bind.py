@@ -15,9 +15,10 @@ from sqlglot import exp
 from millpond.diagnostic import Diagnostic, Span, UserError
 from millpond.language.changes import changed, word_of
 from millpond.language.constants import not_built
-from millpond.language.context import Context, with_named
+from millpond.language.context import Context, Named, with_named
+from millpond.language.dialect import CQL
 from millpond.language.project import Projector
-from millpond.language.settle import settled
+from millpond.language.settle import settled, without_common_time
 from millpond.language.spans import Places
 from millpond.language.tree import ChangesOf, EmitClause, WindowTable
 from millpond.language.unread import IN_QUERIES, refusals
@@ -36,9 +37,47 @@ from millpond.plan.functions import common_type
 from millpond.schema import NULL, Catalog, Kind, Type
 
 
-def bind_select(tree: exp.Expr, catalog: Catalog, places: Places) -> Node:
-    """The plan of a query; raises with everything that is wrong in it."""
-    return _Binder(Context(catalog, places)).bind(tree)
+def bind_select(
+    tree: exp.Expr,
+    catalog: Catalog,
+    places: Places,
+    *,
+    settle: bool = True,
+    named: dict[str, Named] | None = None,
+    used: set[int] | None = None,
+) -> Node:
+    """The plan of a query; raises with everything that is wrong in it.  `named` are the queries
+    that it can read by name; those that it does read are added to `used`.  Without `settle` what
+    holds of a whole plan is not asked for."""
+    plan = _bound(tree, catalog, places, named, used)
+    if places.dialect != CQL and without_common_time(plan):
+        # Other engines go by time only where a window does.
+        plan = _bound(tree, catalog.untimed(), places, named, used)
+    if settle:
+        settled(plan, places.whole)
+    return plan
+
+
+def _bound(
+    tree: exp.Expr,
+    catalog: Catalog,
+    places: Places,
+    named: dict[str, Named] | None,
+    used: set[int] | None,
+) -> Node:
+    context = Context(catalog, places, named=dict(named or {}))
+    context.used = set() if used is None else used
+    return _Binder(context).bind(tree)
+
+
+def closes(tree: exp.Expr, dialect: str) -> bool:
+    """Whether the windows of a query are said when they close: that of RisingWave and Materialize
+    are not, unless they say so."""
+    said = [str(each.this) for each in tree.find_all(EmitClause)]
+    return "CHANGES" not in said and (dialect not in _EAGER or bool(said))
+
+
+_EAGER = ("materialize", "risingwave")
 
 
 class _Binder:
@@ -55,7 +94,6 @@ class _Binder:
         self._refuse_unread(tree, bound=plan is not None)
         self._context.errors.checkpoint()
         assert plan is not None
-        settled(plan, self._context.places.whole)
         return plan
 
     def _refuse_unread(self, tree: exp.Expr, *, bound: bool) -> None:
@@ -85,7 +123,7 @@ class _Binder:
                         )
                     )
                 )
-        return all(str(each.this) != "CHANGES" for each in clauses)
+        return closes(tree, self._context.places.dialect)
 
     # Queries ---------------------------------------------------------------------------------
 

@@ -30,6 +30,13 @@ _NAMES = {
     "cluster": "CLUSTER BY",
     "distribute": "DISTRIBUTE BY",
     "db": "names with a dot in FROM",
+    "version": "FOR SYSTEM_TIME AS OF",
+    "match": "MATCH_RECOGNIZE",
+}
+_INSTEAD = {
+    "version": "join the table as it is: WITH (retroactive = false) has each row meet what the "
+    "table holds when it comes",
+    "hint": "leave it out: what is asked does not depend on it, unless it lets state expire",
 }
 _UNORDERED = "leave it out: an answer is a bag, and what is printed is sorted"
 _LAST = "bound a column, as in `WHERE a <= 10`, or keep the last rows: [ROWS {0}]"
@@ -48,10 +55,13 @@ Bind = Callable[[exp.Expr], Node]
 
 @dataclass(frozen=True)
 class Named:
-    """A query that WITH gave a name, and the names that it can use itself: those before it."""
+    """A query that WITH or a statement gave a name, and the names that it can use itself: those
+    before it."""
 
     tree: exp.Expr
     known: dict[str, Named]
+    close: bool | None = None
+    """Of a statement's query: whether its windows are said when they close."""
 
 
 @dataclass
@@ -62,7 +72,7 @@ class Context:
     places: Places
     errors: Findings = field(default_factory=Findings)
     named: dict[str, Named] = field(default_factory=dict)
-    """Queries that WITH gave a name, by name in lower case."""
+    """Queries that WITH or a statement gave a name, by name in lower case."""
     used: set[int] = field(default_factory=set)
     """Those of them that were asked for, as `id` of their trees."""
     close: bool = True
@@ -87,12 +97,25 @@ class Context:
             if type(first) in _NEVER:
                 self.errors.add(_never(first, span))
             else:
-                self.errors.add(not_built(_NAMES.get(key, "a part of this query"), span))
+                helps = [_INSTEAD[key]] if key in _INSTEAD else []
+                self.errors.add(not_built(_NAMES.get(key, "a part of this query"), span, *helps))
 
     def _refuse_distinct_on(self, on: exp.Expr | None) -> None:
         if on is not None:
             instead = "GROUP BY these, and take one value of the others: MIN(b)"
             self.errors.add(not_built("DISTINCT ON", self.of(on), instead))
+
+    @contextmanager
+    def inside(self, named: Named) -> Iterator[None]:
+        """Inside, a query of that name is read."""
+        before = self.close
+        if named.close is not None:
+            self.close = named.close
+        try:
+            with self.naming(named.known):
+                yield
+        finally:
+            self.close = before
 
     @contextmanager
     def naming(self, named: dict[str, Named]) -> Iterator[None]:

@@ -1,8 +1,7 @@
 """What CREATE STREAM, CREATE TABLE and their kin declare: columns, CHECK, time, and options.
 
-In the dialects of Flink, RisingWave and Materialize a declared table may be a stream: it is one if
-it has a watermark or a connector, or is a SOURCE or APPEND ONLY.  Flink has no other tables, so
-that all of its are streams.  Options of connectors say where rows come from and mean nothing here.
+Of the dialects of others, `declare_foreign.py` says what is a stream, and what more there is in
+their declarations.  Options of connectors say where rows come from and mean nothing here.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ from sqlglot import exp
 from millpond.diagnostic import Diagnostic, UserError
 from millpond.language.checks import CheckReader, no_value_passes, passes_nothing
 from millpond.language.constants import not_built, shown
-from millpond.language.dialect import STREAMING
+from millpond.language.dialect import CQL
 from millpond.language.findings import Findings
-from millpond.language.options import Options, is_connector
+from millpond.language.options import Options
 from millpond.language.spans import Places
 from millpond.language.times import TimeReader
 from millpond.language.tree import Declaration, Option, TimeColumn, Watermark
@@ -41,12 +40,13 @@ _TABLE_CONSTRAINTS = (
 )
 
 
-def declare_stream(tree: Declaration, places: Places) -> Stream:
-    """The stream or table that a statement declares; raises with everything that is wrong in it."""
+def declare_stream(tree: Declaration, places: Places, form: Form | None = None) -> Stream:
+    """The stream or table that a statement declares; raises with everything that is wrong in it.
+    `form` is what its words alone do not say."""
     errors = Findings()
-    table, form = tree.this, _form(tree, places.dialect)
+    table, form = tree.this, form or Form(str(tree.args["kind"]))
     name_span = places.of(table)
-    if table.args.get("db"):
+    if table.args.get("db") and places.dialect == CQL:
         errors.add(
             UserError(Diagnostic("MP001", f"{_a(form)}'s name has no schema before it", name_span))
         )
@@ -85,20 +85,6 @@ def _clauses(tree: Declaration) -> Iterator[exp.Expr]:
     for each in (*tree.expressions, *(tree.args.get("clauses") or ())):
         if isinstance(each, Watermark | TimeColumn | Option):
             yield each
-
-
-def _form(tree: Declaration, dialect: str) -> Form:
-    """What a declaration makes, by its words and, elsewhere, by what its rows come from."""
-    kind = str(tree.args["kind"])
-    if kind == "SOURCE":
-        return Form.STREAM
-    if kind == "TABLE" and dialect != "cql":
-        clauses = list(_clauses(tree))
-        marked = any(isinstance(each, Watermark) for each in clauses)
-        connected = any(isinstance(each, Option) and is_connector(each) for each in clauses)
-        if marked or dialect == "flink" or (connected and dialect in STREAMING):
-            return Form.STREAM
-    return Form(kind)
 
 
 def _a(form: Form) -> str:
@@ -157,8 +143,16 @@ def _column(definition: exp.Expr, places: Places) -> Column:
             case exp.CheckColumnConstraint() as said if not said.args.get("enforced"):
                 check = check.meet(reader.read(said.this))
             case other:
-                raise not_built(f"the constraint `{other.sql()}`", places.of(other, name_span))
+                raise not_built(f"the constraint {_said(other)}", places.of(other, name_span))
     column = Column(definition.name, column_type, nullable, check, name_span)
     if no_value_passes(column):
         raise passes_nothing(column, span)
     return column
+
+
+def _said(constraint: exp.Expr) -> str:
+    """A constraint with its words, which have no place of their own."""
+    try:
+        return f"`{constraint.sql()}`"
+    except ValueError:  # sqlglot has no words for our own nodes
+        return shown(constraint)

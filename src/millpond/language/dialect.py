@@ -8,13 +8,15 @@ standard's with names in backticks.
 from __future__ import annotations
 
 from functools import cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sqlglot import tokens
 from sqlglot.dialects.dialect import Dialect
+from sqlglot.tokenizer_core import TokenType
 
 from millpond.diagnostic import Diagnostic, UserError, did_you_mean
 from millpond.language.grammar_declarations import PondParser
+from millpond.language.grammar_foreign import ForeignParser
 
 CQL = "cql"
 STREAMING = ("flink", "risingwave", "materialize")
@@ -25,13 +27,15 @@ DIALECTS = (
     "spark", "starrocks", "trino",
 )  # fmt: skip
 """The names of all dialects."""
+_WINDOW_IS_A_FUNCTION = ("databricks", "spark")
+"""Where `GROUP BY window(ts, '1 minute')` is no clause WINDOW."""
 
 
 class Millpond(Dialect):
     """CQL and DDL for streams."""
 
     class Parser(PondParser):
-        FOREIGN: ClassVar[bool] = False
+        pass
 
 
 class PondFlink(Dialect):
@@ -39,8 +43,9 @@ class PondFlink(Dialect):
 
     class Tokenizer(tokens.Tokenizer):
         IDENTIFIERS: ClassVar[list[str | tuple[str, str]]] = ["`"]
+        COMMANDS: ClassVar[set[TokenType]] = set()
 
-    class Parser(PondParser):
+    class Parser(ForeignParser):
         pass
 
 
@@ -61,6 +66,11 @@ def dialect_named(name: str) -> Dialect:
     if folded == "flink":
         return PondFlink()
     base = Dialect.get_or_raise(folded)
-    parser = type("Parser", (PondParser, type(base.parser())), {})
-    made: Dialect = type(f"Pond{type(base).__name__}", (type(base),), {"Parser": parser})()
+    parts: dict[str, Any] = {"Parser": type("Parser", (ForeignParser, type(base.parser())), {})}
+    if folded in _WINDOW_IS_A_FUNCTION:
+        words = {
+            key: kind for key, kind in base.tokenizer_class.KEYWORDS.items() if key != "WINDOW"
+        }
+        parts["Tokenizer"] = type("Tokenizer", (base.tokenizer_class,), {"KEYWORDS": words})
+    made: Dialect = type(f"Pond{type(base).__name__}", (type(base),), parts)()
     return made

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection
 from typing import Any, ClassVar
 
 from sqlglot import exp
+from sqlglot.errors import TokenError
 from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import TokenType
 
@@ -88,6 +89,17 @@ class ClauseGrammar(Grammar):
         last = self._prev
         self._retreat(start)
         return self._expect("the name of a column that both sides have", last=last)
+
+    def _parse_hint(self) -> exp.Hint | None:
+        """A hint is a text of its own, whose places are none of the file."""
+        first = self._curr
+        try:
+            tree = super()._parse_hint()
+        except TokenError:
+            raise UnbuiltError("this hint", first, first, "leave it out") from None
+        for each in () if tree is None else tree.walk():
+            each.meta.clear()
+        return self._placed(tree, first)
 
     # GROUP BY --------------------------------------------------------------------------------
 

@@ -1,8 +1,9 @@
-"""The grammar of CREATE: streams, tables, aggregates and named queries, ours and those of others.
+"""The grammar of CREATE: streams, tables, aggregates and named queries; and of ALTER, which adds a
+CHECK.
 
 What is declared comes out as a `Declaration` that says everything as it was written; what it means
-is for `declare.py` to say.  CREATE SOURCE, IF NOT EXISTS, TEMPORARY, `FORMAT PLAIN ENCODE JSON` and
-APPEND ONLY are read as Flink and RisingWave write them, where their dialects are asked for.
+is for `declare.py` to say.  The words of other engines are read in `grammar_sources.py` and
+`grammar_foreign.py`, where their dialects are asked for.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from sqlglot.tokenizer_core import TokenType
 from millpond.language.grammar_changes import QUERY_STARTS, ChangesGrammar
 from millpond.language.tree import (
     AggregateDeclaration,
+    Alteration,
     Declaration,
     Length,
     Option,
@@ -31,6 +33,8 @@ DECLARED = {
     "AGGREGATE": ("AGGREGATE",),
 }
 """What CREATE declares, by the words for it."""
+ALTERED = ("STREAM", "TABLE")
+"""What ALTER adds a CHECK to."""
 ASKED = {
     "QUERY": ("QUERY",),
     "MATERIALIZED VIEW": ("MATERIALIZED", "VIEW"),
@@ -42,17 +46,13 @@ ASKED = {
 class PondParser(ChangesGrammar):
     """The whole grammar, to be mixed into the parser of a dialect."""
 
-    FOREIGN: ClassVar[bool] = True
-    """Whether the dialect is another's, so that its own words around CREATE are read, too."""
     STATEMENT_PARSERS: ClassVar[Any] = {
         **ChangesGrammar.STATEMENT_PARSERS,
         TokenType.CREATE: lambda self: self._parse_create_in_pond(),
+        TokenType.ALTER: lambda self: self._parse_alteration(),
     }
 
     def _parse_create_in_pond(self) -> exp.Expr:
-        if self.FOREIGN:
-            self._match_text_seq("OR", "REPLACE")
-            self._match_texts(("TEMPORARY", "TEMP"))
         for kind, words in DECLARED.items():
             if self._match_text_seq(*words):
                 aggregate = kind == "AGGREGATE"
@@ -65,7 +65,6 @@ class PondParser(ChangesGrammar):
     # Queries ---------------------------------------------------------------------------------
 
     def _parse_named_query(self) -> exp.Expr:
-        self._if_not_exists()
         name = self._parse_id_var(any_token=False)
         if name is None:
             self._expect("the name of the query")
@@ -80,7 +79,6 @@ class PondParser(ChangesGrammar):
 
     def _parse_declaration(self, kind: str) -> exp.Expr:
         noun = "table" if kind.endswith("TABLE") else "stream"
-        self._if_not_exists()
         if not self._curr:
             self._expect(f"the name of the {noun}")
         table = self._parse_table_parts(schema=True)
@@ -93,12 +91,29 @@ class PondParser(ChangesGrammar):
             Declaration(this=table, kind=kind, expressions=items, clauses=clauses)
         )
 
+    def _parse_alteration(self) -> exp.Expr:
+        """`ALTER STREAM s ADD [CONSTRAINT name] CHECK (b > 0)`."""
+        kind = self._curr.text.upper() if self._curr else ""
+        if not self._match_texts(ALTERED):
+            self._expect("`STREAM` or `TABLE`")
+        name = self._needed(lambda: self._parse_id_var(any_token=False), f"a {kind.lower()}")
+        if not self._match_text_seq("ADD"):
+            self._expect("`ADD CHECK`", "only a CHECK can be added: ADD CHECK (a > 0)")
+        if self._match_text_seq("CONSTRAINT"):
+            self._needed(lambda: self._parse_id_var(any_token=False), "the name of the constraint")
+        if not self._match_text_seq("CHECK"):
+            self._expect("`CHECK`", "only a CHECK can be added: ADD CHECK (a > 0)")
+        if not self._match(TokenType.L_PAREN):
+            self._expect("a condition in parentheses")
+        condition = self._needed(self._parse_disjunction, "a condition")
+        self._match_r_paren()
+        return self.expression(Alteration(this=name, kind=kind, expression=condition))
+
     def _parse_aggregate(self) -> exp.Expr:
         """`CREATE AGGREGATE [FUNCTION] f (x DOUBLE) RETURNS DOUBLE LANGUAGE python AS '...' WITH
         (...)`, what stands behind RETURNS in any order."""
         if self._next and self._next.token_type is not TokenType.L_PAREN:
             self._match_text_seq("FUNCTION")
-        self._if_not_exists()
         name = self._needed(
             lambda: self._parse_id_var(any_token=False), "the name of the aggregate"
         )
@@ -170,7 +185,7 @@ class PondParser(ChangesGrammar):
             elif self._match_text_seq("WITH", "("):
                 clauses += self._parse_csv(self._parse_option)
                 self._match_r_paren()
-            elif not (self.FOREIGN and self._parse_foreign_clause(clauses)):
+            else:
                 return clauses
 
     def _parse_option(self) -> exp.Expr:
@@ -200,22 +215,3 @@ class PondParser(ChangesGrammar):
         )
         length: Length | None = self._parse_length() if timed else None
         return length or self._parse_unary()
-
-    def _if_not_exists(self) -> None:
-        """A name that is declared twice is refused all the same."""
-        if self.FOREIGN:
-            self._match_text_seq("IF", "NOT", "EXISTS")
-
-    def _parse_foreign_clause(self, clauses: list[exp.Expr]) -> bool:
-        """What another engine has to know of how rows come in; APPEND ONLY makes a stream."""
-        first = self._curr
-        if self._match_text_seq("APPEND", "ONLY"):
-            key = self._placed(exp.Identifier(this="append only", quoted=False), first)
-            clauses.append(Option(this=key, expression=exp.Boolean(this=True)))
-            return True
-        if not (self._match_text_seq("FORMAT") and self._advance_any()):
-            return False
-        if self._match_text_seq("ENCODE") and self._advance_any() and self._match_text_seq("("):
-            self._parse_csv(self._parse_option)
-            self._match_r_paren()
-        return True

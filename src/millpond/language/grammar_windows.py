@@ -218,18 +218,23 @@ class WindowGrammar(ClauseGrammar):
         if word not in _ASSIGNED or first.token_type is TokenType.IDENTIFIER:
             return None
         self._advance(2)
+        self._argument_name()
         self._match_text_seq("TABLE")
         name = self._needed(lambda: self._parse_id_var(any_token=False), "the name of a stream")
         partition = self._partition() if self._partition_ahead() else None
         column: exp.Expr | None = None
         lengths: list[Length] = []
+        named: list[str] = []
         while self._match(TokenType.COMMA):
+            named.append(self._argument_name())
             if column is None and not lengths:
                 column = self._descriptor()
                 if column is not None:
                     continue
             lengths.append(self._time())
         self._match_r_paren()
+        if len(lengths) == 2 and named[-2:] == ["SIZE", "SLIDE"]:
+            lengths.reverse()
         tree = WindowTable(
             this=self.expression(exp.Table(this=name)),
             kind=word,
@@ -238,6 +243,13 @@ class WindowGrammar(ClauseGrammar):
             partition=partition,
         )
         return self._placed(tree, first)
+
+    def _argument_name(self) -> str:
+        """The name before `=>`, in upper case; nothing where an argument has none."""
+        if not self._next or self._next.token_type is not TokenType.FARROW:
+            return ""
+        self._advance(2)
+        return str(self._tokens[self._index - 2].text.upper())
 
     def _descriptor(self) -> exp.Expr | None:
         """`DESCRIPTOR(ts)`, or `ts` alone as RisingWave has it."""

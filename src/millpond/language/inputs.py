@@ -19,6 +19,7 @@ from millpond.language.joins import JoinConditions
 from millpond.language.lengths import ticks
 from millpond.language.scope import Scope, unique
 from millpond.language.tree import ChangesOf, Length, WindowClause, WindowTable
+from millpond.language.window_views import windowed_view
 from millpond.language.windows import (
     no_time,
     no_window_of_table,
@@ -50,7 +51,7 @@ from millpond.plan import (
 from millpond.schema import Stream
 
 _SIDES = {"LEFT": Side.LEFT, "RIGHT": Side.RIGHT, "FULL": Side.FULL}
-_TABLE_TAKES = {"this", "alias", "joins", "pond_window"}
+_TABLE_TAKES = {"this", "alias", "joins", "pond_window", "pond_stream", "pond_watermark"}
 _JOIN_TAKES = {"this", "on", "using", "kind", "side", "method", "pond_comma"}
 
 
@@ -168,6 +169,9 @@ class InputBinder:
         """One input of FROM, its columns in scope."""
         span = self._context.places.of(tree)
         alias = tree.args.get("alias")
+        word = _CALLED.get(type(tree))
+        if word is not None:
+            raise not_built(f"{word} in FROM", span, "write a subquery that reads a stream")
         if isinstance(alias, exp.TableAlias) and alias.args.get("columns"):
             raise not_built("column lists behind an alias", span, "name columns inside: a AS b")
         clause = tree.args.get("pond_window")
@@ -176,13 +180,19 @@ class InputBinder:
                 said = f"the rows of {tree.this.args['kind']} are in windows already"
                 place = self._context.places.of(clause)
                 raise UserError(Diagnostic("MP134", said, place, helps=("leave this one out",)))
+            meant = self._context.named.get(tree.this.this.name.lower())
+            if meant is not None:
+                self._context.used.add(id(meant.tree))
+                query = windowed_view(meant.tree, tree.this, self._context.places)
+                with self._context.inside(meant):
+                    return self._derived(query, tree.alias or tree.this.this.name, None, span)
             return self._assign(tree.this, tree.alias, span)
         if isinstance(tree, exp.Table) and isinstance(tree.this, exp.Identifier):
             self._context.refuse_the_rest(tree, _TABLE_TAKES)
             meant = self._context.named.get(tree.name.lower())
             if meant is not None:
                 self._context.used.add(id(meant.tree))
-                with self._context.naming(meant.known):
+                with self._context.inside(meant):
                     return self._derived(meant.tree, tree.alias or tree.name, clause, span)
             return self._scan(tree, clause, span)
         if isinstance(tree, exp.Subquery):
@@ -190,10 +200,8 @@ class InputBinder:
             return self._derived(tree.this, tree.alias, clause, span)
         if isinstance(tree, ChangesOf):
             return self._derived(tree, tree.alias, clause, span)
-        word = _CALLED.get(type(tree))
-        if word is not None:
-            raise not_built(f"{word} in FROM", span, "write a subquery that reads a stream")
-        raise not_built(f"this in FROM: {shown(tree)}", span)
+        help_ = "declare what it reads with CREATE STREAM, and name that"
+        raise not_built(f"this in FROM: {shown(tree)}", span, help_)
 
     def _scan(self, tree: exp.Table, clause: WindowClause | None, span: Span) -> Node:
         stream = self._declared(tree, span)
@@ -206,6 +214,7 @@ class InputBinder:
                 raise no_window_of_table(stream, place)
             node = Window(node, self._spec(clause, node, (stream.name, name), place), span)
         self._scope.add(name, node)
+        self._scope.opaque[name.lower()] = stream.opaque
         return node
 
     def _declared(self, tree: exp.Table, span: Span) -> Stream:
@@ -307,6 +316,7 @@ class InputBinder:
         function = self._function(kind, tree, stream, partition, span)
         node = Assign(scan, function, span)
         self._scope.add(name, node)
+        self._scope.opaque[name.lower()] = stream.opaque
         return node
 
     def _function(

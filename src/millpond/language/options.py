@@ -1,7 +1,8 @@
 """The options of WITH (...): `time`, `unit`, `delay`, `until`, `rows_per_instant`, `retroactive`.
 
 Any other is refused, and so is one that says nothing about what is declared.  In another's dialect
-the options of connectors are passed over: keys with a dot, and the few words that all share.
+the options of connectors are passed over: keys with a dot, the few words that all share, and, where
+a connector is named, all that are not ours.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from millpond.language.units import unit_of
 from millpond.schema import Column, Form, Kind, Time, Type
 
 _KNOWN = ("time", "unit", "delay", "until", "rows_per_instant", "retroactive")
-_CONNECTORS = ("connector", "topic", "format", "properties", "append only")
+_CONNECTORS = ("connector", "topic", "format", "properties", "append only", "appendonly")
 
 
 def is_connector(option: Option) -> bool:
@@ -33,9 +34,14 @@ class Options:
 
     def __init__(self, options: Sequence[Option], places: Places) -> None:
         self._places = places
-        self._given = [
-            each for each in options if places.dialect == "cql" or not is_connector(each)
-        ]
+        self._given = list(options)
+        if places.dialect != "cql":
+            connected = any(is_connector(each) for each in options)
+            self._given = [
+                each
+                for each in options
+                if not (is_connector(each) or (connected and each.name.lower() not in _KNOWN))
+            ]
 
     def wrong_keys(self) -> Iterator[UserError]:
         """Options that are unknown, or given twice."""

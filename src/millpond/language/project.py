@@ -52,6 +52,9 @@ class Projector:
             scope = Scope()
             scope.add("results", node)
             return self._projected(above, Rows(scope, node), self._context.errors.number)
+        if not tree.expressions:
+            said, helps = "SELECT names no column", ("write SELECT DISTINCT a FROM s",)
+            raise UserError(Diagnostic("MP001", said, self._context.of(tree), helps=helps))
         before = self._context.errors.number
         self._context.refuse_the_rest(tree, SELECT_TAKES)
         return self._projected(tree, self._rows.from_where(tree, Scope()), before)
@@ -186,6 +189,7 @@ class Projector:
         span = self._context.of(tree)
         refuse_parts_of(tree, span)
         table = tree.table if isinstance(tree, exp.Column) else ""
+        scope.refuse_left_out(table, span)
         known = scope.starred(table)
         if not known:
             raise UserError(

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
-from sqlglot import exp
-
-from millpond.diagnostic import Collector, Diagnostic, Source, UserError
-from millpond.language.bind import bind_select
-from millpond.language.declare import declare_stream
-from millpond.language.declare_aggregate import declare_aggregate
+from millpond.diagnostic import Diagnostic, Source, UserError
 from millpond.language.dialect import CQL
-from millpond.language.statements import Statement, Unread, statements
-from millpond.language.tree import AggregateDeclaration, Declaration
-from millpond.plan import Query, Script
-from millpond.schema import Catalog, Form, Stream
+from millpond.language.script import ScriptReader
+from millpond.plan import Script
 
 
 def read_file(path: str, dialect: str = CQL, *, stored: bool = False) -> Script:
@@ -64,70 +55,4 @@ def read_script(
     >>> script.queries[0].name, script.catalog.names
     ('q1', ('s',))
     """
-    source = Source(name, text)
-    errors = Collector()
-    catalog = Catalog()
-    asked: list[Statement] = []
-    all_declared = True
-    for each in statements(source, dialect):
-        try:
-            if isinstance(each, Unread):
-                raise each.error
-            if isinstance(each.tree, Declaration):
-                declared = declare_stream(each.tree, each.places)
-                catalog.add(_as_rows(declared) if stored else declared)
-            elif isinstance(each.tree, AggregateDeclaration):
-                catalog.add_aggregate(declare_aggregate(each.tree, each.places))
-            else:
-                asked.append(each)
-        except UserError as error:
-            errors.add(error)
-            all_declared = all_declared and not each.declares
-    if not all_declared:  # queries would be blamed for streams that are missing
-        errors.checkpoint()
-    queries = []
-    for query_name, statement in _named(asked, errors):
-        try:
-            queries.append(_query(query_name, statement, catalog))
-        except UserError as error:
-            errors.add(error)
-    errors.checkpoint()
-    return Script(source, catalog, tuple(queries))
-
-
-def _as_rows(declared: Stream) -> Stream:
-    return replace(
-        declared,
-        form=Form.STREAM,
-        time=None,
-        until=None,
-        rows_per_instant=None,
-        retroactive=True,
-    )
-
-
-def _query(name: str, statement: Statement, catalog: Catalog) -> Query:
-    tree, places = statement.tree, statement.places
-    select = tree.expression if isinstance(tree, exp.Create) else tree
-    try:
-        return Query(name, bind_select(select, catalog, places), places.whole)
-    except RecursionError:
-        raise UserError(
-            Diagnostic("MP001", "the query is nested too deeply", places.whole)
-        ) from None
-
-
-def _named(asked: list[Statement], errors: Collector) -> Iterator[tuple[str, Statement]]:
-    """Unnamed queries are q1, q2, ... by their place among the queries."""
-    seen: set[str] = set()
-    for place, statement in enumerate(asked, 1):
-        tree = statement.tree
-        name = tree.this.name if isinstance(tree, exp.Create) else f"q{place}"
-        if name.lower() in seen:
-            errors.add(
-                UserError(
-                    Diagnostic("MP104", f"two queries are called `{name}`", statement.places.whole)
-                )
-            )
-        seen.add(name.lower())
-        yield name, statement
+    return ScriptReader(Source(name, text), dialect.lower(), stored=stored).read()

@@ -15,6 +15,7 @@ from millpond.schema import Kind
 
 _CAST = "nothing is cast silently: write CAST(... AS ...)"
 _EXAMPLES = {Kind.DATE: "DATE '2026-01-31'", Kind.TIMESTAMP: "TIMESTAMP '2026-01-31 12:30:00'"}
+_RANKS = ("ROW_NUMBER", "RANK", "DENSE_RANK", "NTILE")
 _LONGEST = 60
 """Characters of the user's text that a message repeats."""
 
@@ -97,6 +98,11 @@ def no_expression(tree: exp.Expr, span: Span) -> UserError:
         case exp.Window():
             said = "OVER has no place in a continuous query"
             helps = ("aggregate over a window of the stream: `FROM s [ROWS 10]`",)
+            if tree.this.name.upper() in _RANKS:
+                helps = (
+                    "the newest row of each key is FROM s [PARTITION BY k ROWS 1], its largest "
+                    "value is SELECT k, MAX(v) ... GROUP BY k",
+                )
             return UserError(Diagnostic("MP140", said, span, helps=helps))
         case exp.Interval():
             return not_built(f"the interval {shown(tree)}", span, "write INTERVAL '5' MINUTE")

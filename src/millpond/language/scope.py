@@ -44,6 +44,8 @@ class Scope:
     theirs is not blamed for it."""
     items: frozenset[str] = frozenset()
     """What SELECT calls its columns, in lower case: WHERE and ON do not see them."""
+    opaque: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """By the name of an input in lower case, its columns of types that no query can read."""
     beyond: Scope | None = None
     """Of a JOIN behind a comma, the inputs before the comma, which its ON does not see."""
 
@@ -76,6 +78,7 @@ class Scope:
     def part(self, start: int, end: int | None = None) -> Scope:
         """The columns of some neighbouring inputs, by place."""
         found = Scope(self.columns[start:end], self.outer, missing=self.missing, items=self.items)
+        found.opaque = self.opaque
         found.beyond = Scope(self.columns[:start]) if start else None
         found.merged = {
             name: each
@@ -139,6 +142,12 @@ class Scope:
                     helps=("write CROSS JOIN instead of the comma",),
                 )
             )
+        helps: tuple[str, ...]
+        inside = table.lower() in self._left_out("") and table.lower() not in self.opaque
+        if inside or name.lower() in self._left_out(table):
+            said = f"not built yet: column `{table if inside else name}`: nothing has its type here"
+            helps = ("take it apart where the rows come from, and declare a column for each part",)
+            return UserError(Diagnostic("MP110", said, span, helps=helps))
         inputs = [*self.qualifiers, *(self.outer.qualifiers if self.outer else ())]
         if table and table.lower() not in {each.lower() for each in inputs}:
             return UserError(
@@ -159,6 +168,11 @@ class Scope:
         helps = (() if table else self._instead(name)) or did_you_mean(name, known)
         return UserError(Diagnostic("MP102", said, span, helps=helps))
 
+    def _left_out(self, table: str) -> tuple[str, ...]:
+        """The columns that no query can read, of one input or of all."""
+        inputs = [table.lower()] if table else list(self.opaque)
+        return tuple(each.lower() for of in inputs for each in self.opaque.get(of, ()))
+
     def _instead(self, name: str) -> tuple[str, ...]:
         """What may be meant by a name that is no column's."""
         if name.lower() in WINDOW_COLUMNS:
@@ -169,6 +183,14 @@ class Scope:
             return ("one stream operator stands before the columns, and around all of them",)
         near = difflib.get_close_matches(name.upper(), STREAM_OPERATORS, n=1, cutoff=0.8)
         return (f"did you mean `{near[0]}`?",) if near else ()
+
+    def refuse_left_out(self, table: str, span: Span) -> None:
+        """`*` would be fewer columns than there are."""
+        if self._left_out(table):
+            name = self._left_out(table)[0]
+            said = f"not built yet: `*` with column `{name}`: nothing has its type here"
+            helps = ("name the columns",)
+            raise UserError(Diagnostic("MP110", said, span, helps=helps))
 
     def starred(self, table: str) -> list[Known]:
         """What `*` or `table.*` stands for."""

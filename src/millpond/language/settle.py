@@ -38,6 +38,12 @@ def settled(plan: Node, whole: Span) -> None:
     errors.checkpoint()
 
 
+def without_common_time(plan: Node) -> bool:
+    """Whether a plan reads streams with and without time, and has no window that goes by one."""
+    timed = {each.stream.time is not None for each in scans(plan) if each.stream.is_stream}
+    return len(timed) > 1 and not any(isinstance(each, Window | Assign) for each in nodes(plan))
+
+
 def _streams(plan: Node, whole: Span) -> Iterator[Diagnostic]:
     found = list(scans(plan))
     if not any(each.stream.is_stream for each in found):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from copy import copy
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
@@ -38,6 +39,13 @@ class Places:
         self._tokens = tokens
         self._starts = [each.start for each in tokens]
         self.whole = self.between(tokens[0], tokens[-1])
+
+    def of_statement(self, statement: Places) -> Places:
+        """One statement among all tokens of its file, so that what other statements say has a
+        place, too: a view that it reads."""
+        found = copy(self)
+        found.whole = statement.whole
+        return found
 
     def between(self, first: Token, last: Token) -> Span:
         """From the one token to the other, both included."""

@@ -12,9 +12,11 @@ from sqlglot.tokenizer_core import Token, TokenType
 from millpond.diagnostic import Diagnostic, Source, UserError
 from millpond.language.constants import not_built
 from millpond.language.dialect import CQL, dialect_named
+from millpond.language.foreign import Passed, Role, passed, role, ungrouped
 from millpond.language.grammar import UnbuiltError, UnparsedError
 from millpond.language.grammar_changes import QUERY_STARTS
 from millpond.language.grammar_declarations import ASKED, DECLARED
+from millpond.language.grammar_foreign import PREFIXES
 from millpond.language.spans import Places
 from millpond.language.syntax import (
     keyword_meant,
@@ -24,13 +26,17 @@ from millpond.language.syntax import (
     unclosed,
     unreadable,
 )
-from millpond.language.tree import STREAM_OPERATORS, AggregateDeclaration, ChangesOf, Declaration
+from millpond.language.tree import (
+    STREAM_OPERATORS,
+    AggregateDeclaration,
+    Alteration,
+    ChangesOf,
+    Declaration,
+)
 
 _CHANGES = tuple(name + ending for name in STREAM_OPERATORS for ending in ("", "_RESTORE"))
 _FOREIGN_ONLY = ("SOURCE", "VIEW")
 """What CREATE makes in the dialects of others alone."""
-_FOREIGN_WORDS = ("OR", "REPLACE", "TEMPORARY", "TEMP")
-"""What may stand between CREATE and what it makes there."""
 
 
 @dataclass(frozen=True)
@@ -50,34 +56,54 @@ class Unread:
     declares: bool
 
 
-def statements(source: Source, dialect: str = CQL) -> Iterator[Statement | Unread]:
-    """The statements of a text, one by one, each read or not."""
+def statements(source: Source, dialect: str = CQL) -> Iterator[Statement | Passed | Unread]:
+    """The statements of a text, one by one, each read, passed over, or not read."""
     try:
         tokens = dialect_named(dialect).tokenize(source.text)
     except TokenError:
         yield Unread(unclosed(source), declares=True)
         return
-    for each in _cut(tokens):
+    file = Places(source, tokens, dialect.lower()) if tokens else None
+    for cut in _cut(tokens):
+        each = ungrouped(cut, dialect.lower())
+        if not each:
+            continue
         places = Places(source, each, dialect.lower())
         kind = _kind(each, places.dialect)
-        query = _asks(kind, each)
+        use = None if places.dialect == CQL else role(each)
+        if use is Role.PASSES:
+            yield passed(each, places)
+            continue
+        query = _asks(kind, each) if use is None else use is Role.ASKS
+        declared = kind == "ALTER" or (
+            kind.removeprefix("CREATE ") in DECLARED if use is None else use is Role.DECLARES
+        )
         try:
-            tree = _parsed(source, each, places, kind, query=query)
+            tree = _parsed(source, each, places, kind, query=query, declared=declared)
         except UserError as error:
             words = {token.text.upper() for token in each[:4]}
             declares = not query and bool(words & {"STREAM", "TABLE", "SOURCE", "AGGREGATE"})
-            yield Unread(error, declares=declares)
+            names = use is Role.ASKS and words & {"VIEW", "TABLE"}
+            yield Unread(error, declares=declares or bool(names))
         else:
             tree.meta["text"] = source.text
-            yield Statement(tree, places, declares=not query)
+            assert file is not None
+            yield Statement(tree, file.of_statement(places), declares=not query)
 
 
 def _parsed(
-    source: Source, tokens: Sequence[Token], places: Places, kind: str, *, query: bool
+    source: Source,
+    tokens: Sequence[Token],
+    places: Places,
+    kind: str,
+    *,
+    query: bool,
+    declared: bool,
 ) -> exp.Expr:
-    if not query and kind.removeprefix("CREATE ") not in DECLARED:
+    if not (query or declared):
         raise _no_statement(kind, tokens, places)
-    refuse_gaps(tokens, places)
+    if query or places.dialect == CQL:  # elsewhere types have angle brackets
+        refuse_gaps(tokens, places)
     dialect = dialect_named(places.dialect)
     try:
         (tree,) = dialect.parser().parse(list(tokens), source.text)
@@ -91,7 +117,7 @@ def _parsed(
     except RecursionError:
         raise unreadable("the statement is nested too deeply", places.whole) from None
     refuse_open_brackets(tokens, places)
-    known = exp.Create | exp.Query | ChangesOf | Declaration | AggregateDeclaration
+    known = exp.Create | exp.Query | ChangesOf | Declaration | AggregateDeclaration | Alteration
     if not isinstance(tree, known):
         raise unreadable("the statement is no query", places.whole)
     return tree
@@ -116,7 +142,7 @@ def _kind(tokens: Sequence[Token], dialect: str) -> str:
     if words[0] != "CREATE":
         return words[0]
     rest = words[1:]
-    while dialect != CQL and rest and rest[0] in _FOREIGN_WORDS:
+    while dialect != CQL and rest and rest[0] in PREFIXES:
         rest = rest[1:]
     for kind, known in {**DECLARED, **ASKED}.items():
         foreign = kind in _FOREIGN_ONLY and dialect == CQL

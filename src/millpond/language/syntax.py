@@ -33,7 +33,12 @@ _STANDS_BEHIND = {
     _T.JOIN, _T.ON, _T.BETWEEN, _T.IN, _T.THEN, _T.ELSE, _T.WHEN,
 }  # fmt: skip
 """Before these something has to stand."""
-_OPENS_WITH = {"FILTER": _T.WHERE, "OVER": _T.ORDER_BY, "GROUP": _T.ORDER_BY}
+_OPENS_WITH = {
+    "FILTER": _T.WHERE,
+    "OVER": _T.ORDER_BY,
+    "GROUP": _T.ORDER_BY,
+    "MATCH_RECOGNIZE": _T.ORDER_BY,
+}
 """What may stand first in the parentheses behind a word."""
 _CALLED = (_T.L_PAREN, _T.R_PAREN)
 

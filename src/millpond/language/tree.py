@@ -4,7 +4,9 @@ They are sqlglot's expressions like all others, so that walking a tree finds the
 place of its text in `meta`: `start`, and `end`, which is that of the last character.  On sqlglot's
 own nodes they hang as `args["pond_window"]` (of what they stand behind), `args["pond_changes"]`
 (of a SELECT) and `args["pond_emit"]` (of the query that they end).  `args["pond_comma"]` says of a
-join that it is a comma.
+join that it is a comma; `args["pond_stream"]` and `args["pond_watermark"]` stand on a table of
+FROM that is read as a stream, or has its watermark there, `args["pond_columns"]` on a query whose
+columns are named before it.
 """
 
 from __future__ import annotations
@@ -83,6 +85,12 @@ class Declaration(exp.Expression):
     }
 
 
+class Alteration(exp.Expression):
+    """`ALTER kind this ADD CHECK (expression)`."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "kind": True, "expression": True}
+
+
 class AggregateDeclaration(exp.Expression):
     """`CREATE AGGREGATE this (expressions) RETURNS returns LANGUAGE language AS code` and the
     `Option`s behind it."""
@@ -97,8 +105,20 @@ class AggregateDeclaration(exp.Expression):
     }
 
 
+class Computed(exp.Expression):
+    """`AS this` behind a column: it is computed from the others of its row."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
+
+
+class StreamMark(exp.Expression):
+    """STREAM before a table's name in FROM: it is read as rows that only come."""
+
+    arg_types: ClassVar[dict[str, bool]] = {}
+
+
 class Watermark(exp.Expression):
-    """`WATERMARK FOR column AS expression`."""
+    """`WATERMARK FOR column AS expression`; in FROM, `WATERMARK column DELAY OF ...`."""
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "expression": False}
 

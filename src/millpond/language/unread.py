@@ -18,12 +18,15 @@ from millpond.diagnostic import NotBuiltError, Span
 from millpond.language.constants import not_built
 from millpond.language.spans import Places
 from millpond.language.tree import (
+    Alteration,
     ChangesClause,
     ChangesOf,
+    Computed,
     Declaration,
     EmitClause,
     Length,
     Option,
+    StreamMark,
     TimeColumn,
     Watermark,
     WindowClause,
@@ -66,7 +69,7 @@ IN_QUERIES: Takes = {
     # How a name of WITH is carried out is not asked for: each use is a query of its own.
     exp.CTE: "this alias materialized",
     exp.Case: "this ifs default",
-    exp.Create: "this kind expression",
+    exp.Create: "this kind expression pond_columns",
     # What `/` and `||` mean is ours to say: `typed` and `safe` are how another engine has them.
     exp.DPipe: "this expression safe",
     exp.Div: "this expression typed safe",
@@ -98,7 +101,7 @@ IN_QUERIES: Takes = {
     exp.StrPosition: "this substr",
     exp.Subquery: "this alias joins with_ pond_window pond_emit",
     exp.Substring: "this start length",
-    exp.Table: "this alias joins pond_window",
+    exp.Table: "this alias joins pond_window pond_stream pond_watermark",
     exp.TableAlias: "this columns",
     exp.Trim: "this expression position",
     exp.Union: "this expression distinct with_ pond_emit",
@@ -107,6 +110,8 @@ IN_QUERIES: Takes = {
     ChangesClause: "this restore window",
     ChangesOf: "this kind restore alias with_ pond_window pond_emit",
     EmitClause: "this",
+    StreamMark: "",
+    Watermark: _TWO,
     WindowClause: "extent size slide partition internal",
     WindowTable: "this kind column lengths partition",
 }
@@ -117,7 +122,11 @@ IN_DECLARATIONS: Takes = {
     exp.ColumnConstraint: "this kind",
     exp.ColumnDef: "this kind constraints",
     exp.NotNullColumnConstraint: "allow_null",
-    exp.Table: "this db",
+    exp.PrimaryKey: "expressions",
+    exp.PrimaryKeyColumnConstraint: "",
+    exp.Table: "this db catalog",
+    Alteration: "this kind expression",
+    Computed: "this",
     Declaration: "this kind expressions clauses",
     Option: _TWO,
     TimeColumn: "this",

@@ -2,7 +2,9 @@
 
 from millpond.memory.check import Evaluator, check_script
 from millpond.memory.decide import unproved, verdict_of
+from millpond.memory.elsewhere import Elsewhere, Fate, at_rates
 from millpond.memory.normal_form import normal_form
+from millpond.memory.pace import Pace, Rate
 from millpond.memory.proof import DEFAULT_SIZE, witness_of
 from millpond.memory.repair import repairs
 from millpond.memory.shape import Combination, Function, Part, Shape, Side, StreamShape, shape_of
@@ -25,12 +27,16 @@ __all__ = [
     "Attribute",
     "Bits",
     "Combination",
+    "Elsewhere",
     "Evaluator",
+    "Fate",
     "Fed",
     "Fix",
     "Function",
     "MemoryClass",
+    "Pace",
     "Part",
+    "Rate",
     "Reason",
     "Respond",
     "Shape",
@@ -41,6 +47,7 @@ __all__ = [
     "StreamShape",
     "Verdict",
     "Witness",
+    "at_rates",
     "check_script",
     "normal_form",
     "repairs",

@@ -34,6 +34,7 @@ from millpond.plan import (
     Comparison,
     Distinct,
     Expression,
+    Field,
     Filter,
     Item,
     Literal,
@@ -105,6 +106,20 @@ class Asked:
         return self.argument.attributes if self.argument is not None else ()
 
     @property
+    def of_rows(self) -> bool:
+        """Whether it counts rows, whatever they hold."""
+        argument = self.argument
+        some = argument is None or (not argument.attributes and argument.value is not None)
+        return (
+            self.call.function == "COUNT" and some and self.condition is None and not self.holistic
+        )
+
+    @property
+    def constant(self) -> bool:
+        """Whether it is of one value, the same in all rows."""
+        return self.argument is not None and not self.argument.attributes
+
+    @property
     def aliases(self) -> set[str]:
         return {each.alias for each in self.attributes}
 
@@ -134,6 +149,18 @@ class Asked:
 
 
 @dataclass(frozen=True)
+class Above:
+    """What the query says of its groups: conditions of HAVING, and the columns of the answer."""
+
+    calls: tuple[AggregateCall, ...]
+    fields: tuple[Field, ...]
+    """The columns of the groups and of the calls, which the rest is about."""
+    having: tuple[Expression, ...]
+    columns: tuple[Expression, ...]
+    distinct: bool
+
+
+@dataclass(frozen=True)
 class Grouped:
     """A part of an aggregate query: its groups, and what is asked of each."""
 
@@ -145,6 +172,7 @@ class Grouped:
     """How many columns a row of the answer has."""
     hidden: str | None
     """What stands above the aggregates and may hide what they say."""
+    above: Above
 
 
 def aggregate_parts(query: Query) -> tuple[Grouped, ...] | None:
@@ -170,9 +198,10 @@ def aggregate_parts(query: Query) -> tuple[Grouped, ...] | None:
     }
     calls = [each for each in node.calls if each.name in used]
     body = Filter(node.input, tuple(below)) if below else node.input
+    columns = tuple(each.expression for each in shown.items)
+    said = Above(node.calls, node.fields, tuple(having), columns, distinct)
     return tuple(
-        _grouped(piece, node, calls, len(shown.items), above, distinct)
-        for piece in _pieces(query, node, body, calls)
+        _grouped(piece, node, calls, said, above) for piece in _pieces(query, node, body, calls)
     )
 
 
@@ -221,9 +250,8 @@ def _grouped(
     piece: Piece,
     node: Aggregate,
     calls: Sequence[AggregateCall],
-    width: int,
+    said: Above,
     above: Sequence[Expression],
-    distinct: bool,
 ) -> Grouped:
     found = {each.name: each for each in piece.query.projection}
     groups = tuple(
@@ -237,7 +265,7 @@ def _grouped(
         )
         for place, call in enumerate(calls)
     )
-    hidden = "DISTINCT above the aggregates" if distinct else None
+    hidden = "DISTINCT above the aggregates" if said.distinct else None
     by_name = {each.call.name: each for each in asked}
     if any(not _leaves_open(piece.query, each, by_name) for each in above):
         hidden = "HAVING"
@@ -247,8 +275,9 @@ def _grouped(
         piece.alone,
         groups,
         asked,
-        width,
+        len(said.columns),
         hidden,
+        said,
     )
 
 

@@ -51,7 +51,8 @@ def check_script(
         verdict = verdict_of(query, budget=budget, one_pass=one_pass)
         if not one_pass:
             verdict = _proved(query, verdict, evaluator, witness or DEFAULT_SIZE)
-        verdicts.append(replace(verdict, fixes=repairs(script, query, verdict, read)))
+        fixes = repairs(script, query, verdict, read, dialect=dialect, one_pass=one_pass)
+        verdicts.append(replace(verdict, fixes=fixes))
     return verdicts
 
 

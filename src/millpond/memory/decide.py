@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 from millpond.diagnostic import Span
 from millpond.memory.aggregate import Grouped, aggregate_parts, failures, of_declared
 from millpond.memory.aggregate_certificate import certificate_of
+from millpond.memory.aggregate_shape import AggregateShape, runs
+from millpond.memory.answer_set import together
 from millpond.memory.arasu import Violation, theorem, trivial, violations
-from millpond.memory.certificate import Certificate, bytes_of, entries
+from millpond.memory.certificate import Certificate
 from millpond.memory.condition import Condition, In
 from millpond.memory.core import core
 from millpond.memory.family import proved
@@ -38,6 +40,7 @@ from millpond.memory.verdict import (
     StateEntry,
     Verdict,
 )
+from millpond.memory.windows import has_windows, windowed
 from millpond.plan import Query, monotonic
 
 
@@ -64,10 +67,19 @@ def verdict_of(query: Query, *, budget: int = DEFAULT_BUDGET, one_pass: bool = F
         found = _together(query, parts, budget)
     except NotFlatError as error:
         found = _outside(query, error.what, error.span, _UNKNOWN)
+        if has_windows(query) and not one_pass:
+            found = _over_windows(query, budget)
     except ShapeNotFoundError:
         why = "every condition for a bound holds, but no synopsis was found that keeps it"
         found = _outside(query, why, query.span, _UNKNOWN)
     return replace(found, monotonic=monotonic(query.root))
+
+
+def _over_windows(query: Query, budget: int) -> Verdict:
+    try:
+        return windowed(query, _buffer(query), budget)
+    except NotFlatError as error:
+        return _outside(query, error.what, error.span, _UNKNOWN)
 
 
 @dataclass(frozen=True)
@@ -85,7 +97,9 @@ class _Part:
     """Whether nothing ever has to be remembered."""
     certificate: Callable[[], Certificate]
     shape: Callable[[], Shape] | None = None
-    """The shape of a synopsis that is a program, too."""
+    """The shape of the synopsis that a program is made of."""
+    grouping: AggregateShape | None = None
+    """The same of a part with aggregates."""
 
     @property
     def suspect(self) -> bool:
@@ -108,10 +122,6 @@ def _joined(piece: Piece) -> _Part:
     folded = tuple(alias for alias, _ in piece.query.streams if alias not in kept)
     failed, doubt = _proof(spj, violations(spj), piece.alone)
 
-    def certificate() -> Certificate:
-        shape = shape_of(spj)
-        return Certificate(tuple(entries(shape)), bytes_of(shape))
-
     rule = theorem(spj)
     return _Part(
         _growing(spj, failed, counts=False),
@@ -120,8 +130,8 @@ def _joined(piece: Piece) -> _Part:
         _answer(spj),
         _bounded_by(spj, folded),
         trivial(spj),
-        certificate,
-        (lambda: shape_of(spj)) if spj.runs else None,
+        lambda: together([shape_of(spj)]),
+        lambda: shape_of(spj),
     )
 
 
@@ -178,6 +188,7 @@ def _aggregated(grouped: Grouped) -> _Part:
         Reason(enough, "MP203", why, span=spj.span),
         False,
         lambda: certificate_of(grouped),
+        grouping=None if failed else runs(grouped),
     )
 
 
@@ -240,9 +251,14 @@ def _sum(sides: Sequence[SideUnits]) -> SideUnits:
 
 
 def _bounded(query: Query, parts: Sequence[_Part], answer: SideUnits, budget: int) -> Verdict:
-    found = [each.certificate() for each in parts]
+    asked = [each.shape for each in parts]
+    known = [each for each in asked if each is not None]
+    shapes = tuple(each() for each in known) if len(known) == len(parts) else ()
+    grouped = [each.grouping for each in parts]
+    groupings = tuple(each for each in grouped if each is not None)
+    found = [together(shapes)] if shapes else [each.certificate() for each in parts]
     state = tuple(entry for each in found for entry in each.state)
-    units = sum(each.units for each in state)
+    units = sum(each.units or 0 for each in state)
     counts = any(_counts(each) for each in state)
     reasons = list(dict.fromkeys(each.holds for each in parts))
     memory = MemoryClass.NONE if all(each.nothing for each in parts) else MemoryClass.CONSTANT
@@ -256,7 +272,6 @@ def _bounded(query: Query, parts: Sequence[_Part], answer: SideUnits, budget: in
                 span=query.span,
             )
         )
-    shape = parts[0].shape if len(parts) == 1 else None
     return Verdict(
         query.name,
         memory,
@@ -267,7 +282,8 @@ def _bounded(query: Query, parts: Sequence[_Part], answer: SideUnits, budget: in
         tuple(reasons),
         state=state,
         state_bytes=sum(each.size for each in found),
-        shape=None if shape is None else shape(),
+        shapes=shapes,
+        groupings=groupings if len(groupings) == len(parts) == 1 else (),
     )
 
 

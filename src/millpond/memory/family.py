@@ -165,9 +165,6 @@ def _small(
 
 # Checking it ------------------------------------------------------------------------------------
 
-_Row = tuple[str, int]
-"""The row of an input in the match of a number."""
-
 
 class _Check:
     """Which rows may stand in which role, and so which sets of inputs may be the stored ones."""
@@ -183,6 +180,7 @@ class _Check:
         self._query, self._lanes, self._small = query, lanes, small
         self._steps = steps
         self._roles = [alias for alias, _ in query.streams]
+        self._bits = {role: 1 << place for place, role in enumerate(self._roles)}
         streams = {alias: stream.name for alias, stream in query.streams}
         self._kinds = {
             role: [each for each in self._roles if streams[each] == streams[role]]
@@ -206,41 +204,84 @@ class _Check:
     def stored(self) -> list[frozenset[str]]:
         """The sets of inputs whose rows can be the stored ones."""
         candidates = [
-            frozenset(each)
+            sum(each)
             for size in range(1, len(self._roles))
-            for each in combinations(self._roles, size)
+            for each in combinations(self._bits.values(), size)
         ]
         for numbers in (2, len(self._roles)):
             candidates = self._left(candidates, numbers)
-        return candidates
+        return [
+            frozenset(role for role, bit in self._bits.items() if each & bit) for each in candidates
+        ]
 
-    def _left(self, candidates: list[frozenset[str]], numbers: int) -> list[frozenset[str]]:
-        """Those that no match over so many numbers breaks."""
+    def _left(self, candidates: list[int], numbers: int) -> list[int]:
+        """Those that no match over so many numbers breaks; what a match breaks, all matches of the
+        same inputs' rows do."""
+        known: set[int] = set()
         for steps, match in enumerate(self._matches(numbers)):
-            candidates = [each for each in candidates if not _breaks(match, each)]
+            if match not in known:
+                known.add(match)
+                parts = self._by_number(match)
+                candidates = [each for each in candidates if not _breaks(parts, each)]
             if not candidates or steps > _MOST_MATCHES or next(self._steps, None) is None:
                 return []
         return candidates
 
-    def _matches(self, numbers: int) -> Iterator[Sequence[_Row]]:
-        found: list[_Row] = []
+    def _by_number(self, match: int) -> list[int]:
+        """The inputs whose rows of each number are in a match."""
+        width = len(self._roles)
+        parts = []
+        while match:
+            parts.append(match & ((1 << width) - 1))
+            match >>= width
+        return [each for each in parts if each]
 
-        def extend() -> Iterator[Sequence[_Row]]:
-            if len(found) == len(self._roles):
-                yield tuple(found)
-                return
-            role = self._roles[len(found)]
-            for kind in self._alone[role]:
-                for number in range(1, numbers + 1):
-                    if all(
-                        self._meet(role, kind, number, other, *row)
-                        for other, row in zip(self._roles, found, strict=False)
-                    ):
-                        found.append((kind, number))
-                        yield from extend()
-                        found.pop()
+    def _matches(self, numbers: int) -> Iterator[int]:
+        """The matches over so many numbers, each as the set of its rows: a bit for every input in
+        the digit of the row's number."""
+        width = len(self._roles)
+        rows = [
+            [(kind, number) for kind in self._alone[role] for number in range(1, numbers + 1)]
+            for role in self._roles
+        ]
+        codes = [
+            [self._bits[kind] << (width * (number - 1)) for kind, number in each] for each in rows
+        ]
+        known: dict[tuple[int, int], list[int]] = {}
 
-        return extend()
+        def beside(place: int, row: int) -> list[int]:
+            """Which rows of each input behind a place meet a row there, as bits."""
+            found = known.get((place, row))
+            if found is None:
+                found = known[place, row] = [
+                    sum(
+                        1 << other
+                        for other, (kind, number) in enumerate(rows[behind])
+                        if self._meet(
+                            self._roles[behind], kind, number, self._roles[place], *rows[place][row]
+                        )
+                    )
+                    for behind in range(place + 1, width)
+                ]
+            return found
+
+        def extend(place: int, left: Sequence[int], match: int) -> Iterator[int]:
+            """The matches with these rows, of which so many are left for the inputs from a place
+            on."""
+            here, behind = left[0], left[1:]
+            while here:
+                row = (here & -here).bit_length() - 1
+                here &= here - 1
+                with_row = match | codes[place][row]
+                if not behind:
+                    yield with_row
+                    continue
+                meets = beside(place, row)
+                narrowed = [one & other for one, other in zip(behind, meets, strict=True)]
+                if all(narrowed):
+                    yield from extend(place + 1, narrowed, with_row)
+
+        return extend(0, [(1 << len(each)) - 1 for each in rows], 0)
 
     def _serves(self, role: str, kind: str) -> bool:
         """Whether a row of one input can stand in another one's role, as far as it alone goes, and
@@ -299,11 +340,13 @@ def _of(kind: str, side: Attribute | Zero) -> Attribute | Zero:
     return Attribute(kind, side.column) if isinstance(side, Attribute) else side
 
 
-def _breaks(match: Sequence[_Row], stored: frozenset[str]) -> bool:
-    """Whether the match gives the row of some number without its stored rows or its probe."""
-    if all(kind in stored for kind, _ in match):
-        return True
-    asked = {number for kind, number in match if kind not in stored}
-    if len(asked) > 1:
-        return False
-    return not any(number in asked for kind, number in match if kind in stored)
+def _breaks(parts: Sequence[int], stored: int) -> bool:
+    """Whether a match gives the row of some number without its stored rows or its probe: rows of
+    all numbers but one are stored ones, and of that one none is."""
+    probes = 0
+    for each in parts:
+        if each & stored == 0:
+            probes += 1
+        elif each & ~stored:
+            return False
+    return probes <= 1

@@ -95,6 +95,7 @@ def _spj(query: Query, flat: Flat, names: Sequence[str], distinct: bool) -> SpjQ
         tuple(_projected(name, each) for name, each in zip(names, flat.columns, strict=True)),
         distinct,
         query.span,
+        places=tuple((each.alias, each.span) for each in flat.inputs if each.span is not None),
     )
 
 
@@ -103,16 +104,16 @@ def _projected(name: str, expression: Expression) -> Projected:
     what is computed from one input is a derived column of it."""
     span = expression.span
     if isinstance(expression, Literal):
-        return Projected(name, expression.value, span)
+        return Projected(name, expression.value, span, expression=expression)
     named = tuple(dict.fromkeys(map(attribute, columns_of(expression))))
     sum_ = linear(expression)
     if sum_ is not None and len(sum_.terms) == 1 == len(named):
         bare = isinstance(expression, ColumnRef)
-        return Projected(name, named[0], span, as_it_is=bare, sum=sum_)
+        return Projected(name, named[0], span, as_it_is=bare, sum=sum_, expression=expression)
     column = derived(expression)
     if column is not None:
-        return Projected(name, column, span, sum=sum_)
-    return Projected(name, None, span, named, sum=sum_)
+        return Projected(name, column, span, sum=sum_, expression=expression)
+    return Projected(name, None, span, named, sum=sum_, expression=expression)
 
 
 # Splitting --------------------------------------------------------------------------------------

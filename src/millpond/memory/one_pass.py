@@ -85,7 +85,7 @@ def one_pass_certificate(query: SpjQuery, order: Sequence[str]) -> Certificate:
     if violations(kept):
         raise ShapeNotFoundError(query.span.text)
     state = tuple(each for each in entries(shape_of(kept)) if each.of != last)
-    return Certificate(state, 8 * sum(each.units for each in state))
+    return Certificate(state, 8 * sum(each.units or 0 for each in state))
 
 
 def _of(attributes: Sequence[Attribute], alias: str) -> bool:

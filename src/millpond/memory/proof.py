@@ -78,16 +78,17 @@ def _timed(witness: Witness, growing: Growing) -> Witness:
 
 def _candidates(growing: Growing, respond: Respond, n: int, most: int) -> Iterator[Witness]:
     query = growing.query
+    # A family is a proof, and lines are guesses that running by definition has to sort out.
+    if query.distinct and query.self_join:
+        family = family_of(query)
+        if family is not None:
+            yield _of_family(family, n)
     probes = tuple(Probe) if growing.counts else (Probe.OTHERS, Probe.AGAIN)
     lines = found_lines(query, growing.attributes, respond, probes, most)
     for line in islice(lines, _LINES):
         found = witness_on(query, line, n)
         if found is not None:
             yield found
-    if query.distinct and query.self_join:
-        family = family_of(query)
-        if family is not None:
-            yield _of_family(family, n)
 
 
 def _of_family(family: Family, n: int) -> Witness:

@@ -1,277 +1,381 @@
 """Edits that make an unbounded query bounded; each is read and checked again before it is offered.
 
-Two rules so far: remove duplicates, and put a range, or a list where a range is no bound, on a
-column that the verdict names.  Ranges are added column by column, in the order in which the
-conditions fail, until the query is bounded.  Queries with subqueries or unions are left alone.
+Tried are the candidates one by one, then two together, the smaller first, where size is the number
+of words put in and taken out; nothing smaller than the first repair is left untried, and nothing
+smaller than the first that is no window.  Adding a
+condition to a bounded query leaves it bounded, so that where the strongest edits about two columns
+do not help, weaker ones about the same columns are not looked at.  Where two edits are not enough,
+ranges are put on the columns that one verdict after the other names, and those that turn out not to
+be needed are taken away again.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
 
 from millpond.diagnostic import UserError
+from millpond.memory.candidates import Candidates, asked
 from millpond.memory.decide import verdict_of
-from millpond.memory.normal_form import normal_form
-from millpond.memory.spj import Attribute, SpjQuery
+from millpond.memory.edit import Edit, Kind, description, edited, relation, size
+from millpond.memory.ranges import WIDTH, WIDTHS, Place, place_of
 from millpond.memory.verdict import Fix, MemoryClass, Verdict
-from millpond.plan import (
-    Aggregate,
-    Cross,
-    Distinct,
-    Filter,
-    Project,
-    Query,
-    Scan,
-    Script,
-    nodes,
-)
-from millpond.schema import Kind
-
-WIDTH = 1000
-"""How many values a range of ours allows where the query has no end of its own."""
+from millpond.plan import Query, Script
 
 Reader = Callable[[str], Script]
-"""Text to plans, handed in, because this room does not know the language."""
+"""Text to plans, handed in with the dialect and the options that the file is read with."""
+
+OFFERED = 6
+"""At most so many repairs are offered."""
+_ALIKE = 2
+"""And of one kind at most so many."""
+_ENOUGH = 40
+"""Behind the smallest repair, so many more pairs are tried for others."""
+_MOST_PAIRS = 400
+"""Of a query with very many columns no more pairs than these are tried."""
+_RANGES = frozenset((Kind.RANGE,))
+_REPAIRED = (MemoryClass.NONE, MemoryClass.CONSTANT, MemoryClass.WINDOW)
 
 
-@dataclass(frozen=True)
-class _Edit:
-    text: str
-    sql: str
-    size: int
-    keeps_answers: str
-    ranged: frozenset[str] = frozenset()
-
-
-def repairs(script: Script, query: Query, verdict: Verdict, read: Reader) -> tuple[Fix, ...]:
+def repairs(
+    script: Script,
+    query: Query,
+    verdict: Verdict,
+    read: Reader,
+    *,
+    dialect: str = "cql",
+    one_pass: bool = False,
+) -> tuple[Fix, ...]:
     """The edits of `query` that make it bounded, smallest first."""
-    if verdict.memory is not MemoryClass.LINEAR or not all(
-        isinstance(each, _FLAT) for each in nodes(query.root)
-    ):
+    if verdict.memory is not MemoryClass.LINEAR:
         return ()
-    spj = verdict.growing[0].query
-    text = _Text(query.text, script.source.text, verdict.growing[0].counts)
-    fixes = _bounding(script, query, read, _edits(spj, text, verdict))
-    if not fixes:
-        fixes = _bounding(script, query, read, _last_resorts(spj, text, verdict))[:1]
-    if not fixes:
-        whole = spj if verdict.growing[0].counts else normal_form(query) or spj
-        chased = _chased(script, query, whole, text, verdict, read)
-        fixes = _bounding(script, query, read, chased)[:1]
-    fixes.sort(key=lambda each: (each[0], each[1].units or 0))
-    return tuple(fix for _, fix in fixes)
-
-
-def _bounding(
-    script: Script, query: Query, read: Reader, edits: Iterable[_Edit]
-) -> list[tuple[int, Fix]]:
-    """The edits that make the query bounded, with their sizes; none that bounds more columns than
-    another one does."""
-    fixes: list[tuple[int, Fix]] = []
-    ranged: list[frozenset[str]] = []
-    for edit in edits:
-        if any(each < edit.ranged for each in ranged):
-            continue
-        checked = _checked(script, query, edit.sql, read)
-        if checked is not None and checked.memory in (MemoryClass.NONE, MemoryClass.CONSTANT):
-            if edit.ranged:
-                ranged.append(edit.ranged)
-            fixes.append(
-                (
-                    edit.size,
-                    Fix(edit.text, edit.sql, checked.memory, checked.units, edit.keeps_answers),
-                )
-            )
-    return fixes
-
-
-def _checked(script: Script, query: Query, sql: str, read: Reader) -> Verdict | None:
-    """The verdict on the file with the query's text replaced; None if it cannot be read so."""
-    place = script.queries.index(query)
-    text = script.source.text
-    try:
-        edited = read(text[: query.span.start] + sql + text[query.span.end :])
-    except UserError:
-        return None
-    return verdict_of(edited.queries[place])
-
-
-def _edits(spj: SpjQuery, text: _Text, verdict: Verdict) -> Iterator[_Edit]:
-    if not spj.distinct and not verdict.growing[0].counts:
-        yield _Edit(_REMOVE, text.distinct().sql, 1, "fewer duplicates")
-    named = _named(verdict)
-    singles = [(name,) for name in named] if len(named) <= _FEW else []
-    growing = [tuple(named[:count]) for count in _counts(named)]
-    for names in dict.fromkeys([*singles, *growing]):
-        yield _bounded(spj, text, names, WIDTH)
-
-
-_FEW = 8
-"""Of more columns than that, all are bounded at once."""
-
-
-def _counts(named: Sequence[str]) -> Sequence[int]:
-    """How many of the named columns to bound, fewest first."""
-    return range(1, len(named) + 1) if len(named) <= _FEW else (len(named),)
-
-
-def _last_resorts(spj: SpjQuery, text: _Text, verdict: Verdict) -> Iterator[_Edit]:
-    """Where so many columns have to be bounded that the bound would be impractical: without
-    duplicates, which takes fewer of them, and then narrower ranges."""
-    named = _named(verdict)
-    for width in (WIDTH, WIDTH // 10, WIDTH // 100):
-        for count in _counts(named):
-            names = tuple(named[:count])
-            if not spj.distinct and not verdict.growing[0].counts:
-                edit = _bounded(spj, text.distinct(), names, width)
-                yield replace(edit, text=f"{_REMOVE}; {edit.text}", size=edit.size + 1)
-            yield _bounded(spj, text, names, width)
-
-
-def _chased(
-    script: Script, query: Query, spj: SpjQuery, text: _Text, verdict: Verdict, read: Reader
-) -> Iterator[_Edit]:
-    """Ranges on the columns that the verdict names, then on those that the next one names, and so
-    on: of a self-join a verdict need not name all that prevents a bound."""
-    known = {str(each) for each in spj.columns}
-    for width in (WIDTH, WIDTH // 10, WIDTH // 100):
-        names: list[str] = []
-        edit: _Edit | None = None
-        current: Verdict | None = verdict
-        while current is not None and current.memory in (MemoryClass.LINEAR, MemoryClass.OUTSIDE):
-            more = [each for each in _named(current) if each in known and each not in names]
-            if not more:
-                break
-            names += more
-            edit = _bounded(spj, text, names, width)
-            current = _checked(script, query, edit.sql, read)
-        if edit is not None:
-            yield edit
-
-
-_REMOVE = "remove duplicates: SELECT DISTINCT"
-
-
-def _named(verdict: Verdict) -> list[str]:
-    return list(dict.fromkeys(name for each in verdict.because for name in each.attributes))
-
-
-def _bounded(spj: SpjQuery, text: _Text, names: Sequence[str], width: int) -> _Edit:
-    by_name = {str(each): each for each in spj.columns}
-    ranges = [_range(spj, by_name[name], width) for name in names]
-    said = " AND ".join(f"{name} {limits}" for name, limits in zip(names, ranges, strict=True))
-    condition = " AND ".join(
-        f"{text.name_of(by_name[name])} {limits}"
-        for name, limits in zip(names, ranges, strict=True)
-    )
-    return _Edit(
-        f"bound {' and '.join(names)}: {said}",
-        text.where(condition).sql,
-        4 * len(names),
-        "narrower input" if text.counts else "subset",
-        frozenset(names),
-    )
-
-
-def _range(spj: SpjQuery, attribute: Attribute, width: int) -> str:
-    """A range for the column that starts or ends where the query already says so."""
-    column = spj.columns[attribute]
-    kind = column.type.kind
-    if kind not in _EXAMPLES and spj.scale.unit == 1:
-        interval = spj.predicate.interval(attribute)
-        if interval.low is not None:
-            return f"<= {_shown(spj, attribute, interval.low + width - 1)}"
-        if interval.high is not None:
-            return f">= {_shown(spj, attribute, interval.high - width + 1)}"
-    if kind in _EXAMPLES:
-        return _EXAMPLES[kind]
-    unit = spj.scale.unit
-    first, last = (_shown(spj, attribute, unit * each) for each in (0, width - 1))
-    return f"BETWEEN {first} AND {last}"
-
-
-def _shown(spj: SpjQuery, attribute: Attribute, value: int) -> str:
-    column = spj.columns[attribute]
-    text = spj.scale.shown(column, value)
-    return f"DATE '{text}'" if column.type.kind is Kind.DATE else text
-
-
-_EXAMPLES = {
-    Kind.VARCHAR: "IN ('a', 'b', 'c')",
-    Kind.DOUBLE: "IN (0.0, 0.5, 1.0)",
-    Kind.TIMESTAMP: "IN (TIMESTAMP '2000-01-01 00:00:00')",
-}
-"""Lists, where no range is a bound, or none that is practical: to be filled in."""
-
-_FLAT = (Project, Distinct, Filter, Cross, Scan, Aggregate)
+    parts = asked(query)
+    if parts is None:
+        return ()
+    checker = _Checker(script, query, read, dialect, one_pass)
+    return _Search(checker, Candidates(query, parts, dialect), verdict).fixes()
 
 
 @dataclass(frozen=True)
-class _Text:
-    """A query's text, to be edited, and the file that it stands in."""
+class _Checked:
+    """A query after some edits: the verdict on it, and its parts."""
 
-    sql: str
-    file: str
-    counts: bool = False
-    """Whether rows are aggregated, so that fewer of them are other answers."""
-
-    def distinct(self) -> _Text:
-        place = self._after("SELECT")
-        assert place is not None
-        return replace(self, sql=f"{self.sql[:place]} DISTINCT{self.sql[place:]}")
-
-    def where(self, condition: str) -> _Text:
-        """The condition behind WHERE or what is there already, in front of what follows it."""
-        end = min(
-            (found for word in _BEHIND if (found := self._before(word)) is not None),
-            default=len(self.sql),
-        )
-        kept = self.sql[:end].rstrip()
-        start = self._after("WHERE")
-        if start is None:
-            head = f"{kept} WHERE {condition}"
-        elif re.search(r"\bOR\b", self._code[start : len(kept)], re.IGNORECASE):
-            between = self.sql[start : len(kept)].strip()
-            head = f"{self.sql[:start]} ({between}) AND {condition}"
-        else:
-            head = f"{kept} AND {condition}"
-        rest = self.sql[len(kept) :]
-        return replace(self, sql=head + rest)
-
-    def name_of(self, attribute: Attribute) -> str:
-        return ".".join(self._quoted(each) for each in (attribute.alias, attribute.column))
-
-    def _quoted(self, name: str) -> str:
-        quoted = f'"{name}"'
-        plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and quoted not in self.file
-        return name if plain else quoted
+    verdict: Verdict
+    query: Query
 
     @property
-    def _code(self) -> str:
-        """The text with comments, quoted names and what is in brackets blanked out."""
-        code = _PASSED_OVER.sub(_blank, self.sql)
-        while (found := re.search(r"\([^()]*\)", code)) is not None:
-            code = code[: found.start()] + _blank(found) + code[found.end() :]
-        return code
+    def memory(self) -> MemoryClass:
+        return self.verdict.memory
 
-    def _after(self, word: str) -> int | None:
-        """Where a keyword ends."""
-        found = re.search(rf"\b{word}\b", self._code, re.IGNORECASE)
-        return None if found is None else found.end()
-
-    def _before(self, word: str) -> int | None:
-        """Where a keyword begins."""
-        found = re.search(rf"\b{word}\b", self._code, re.IGNORECASE)
-        return None if found is None else found.start()
+    @cached_property
+    def repaired(self) -> bool:
+        """Whether it has a bound, and answers that it can ever give."""
+        if self.memory not in _REPAIRED:
+            return False
+        parts = asked(self.query)
+        return parts is None or parts.satisfiable
 
 
-_BEHIND = (r"GROUP\s+BY", "HAVING", "EMIT")
-"""What may follow a WHERE."""
+class _Checker:
+    """Reads and checks a query with edits made; other queries of the file are left out, if it can
+    be read without them."""
 
-_PASSED_OVER = re.compile(r"""--[^\n]*|/\*.*?\*/|"[^"]*"|'[^']*'|`[^`]*`""", re.DOTALL)
+    def __init__(
+        self, script: Script, query: Query, read: Reader, dialect: str, one_pass: bool
+    ) -> None:
+        self._query, self._read = query, read
+        self.dialect, self._one_pass = dialect, one_pass
+        self._known: dict[str, _Checked | None] = {}
+        others = [each for each in script.queries if each is not query]
+        self._around(script.source.text, others)
+        if others and self.checked([]) is None:
+            self._around(script.source.text, [])
+            self._known.clear()
+
+    def _around(self, text: str, others: Sequence[Query]) -> None:
+        """What stands before and behind the query, without some others."""
+        self._before = _without(text, 0, self._query.span.start, others)
+        self._behind = _without(text, self._query.span.end, len(text), others)
+
+    def sql(self, edits: Sequence[Edit]) -> str:
+        return edited(self._query.text, edits, self.dialect).sql
+
+    def size(self, edits: Iterable[Edit]) -> int:
+        return size(edits, self.dialect)
+
+    def checked(self, edits: Sequence[Edit]) -> _Checked | None:
+        """None if the text cannot be read so, or has no column left."""
+        dropped = {each.place for edit in edits for each in edit.drops}
+        if len(dropped) == len(self._query.fields):
+            return None
+        sql = self.sql(edits)
+        if sql not in self._known:
+            self._known[sql] = self._checked(sql, edits)
+        return self._known[sql]
+
+    def _checked(self, sql: str, edits: Sequence[Edit]) -> _Checked | None:
+        try:
+            queries = self._read(self._before + sql + self._behind).queries
+        except UserError:
+            return None
+        named = [each for each in queries if len(queries) == 1 or each.name == self._query.name]
+        if not named:
+            return None
+        query = named[0]
+        if any(each.kind is Kind.DROP for each in edits) and not self._names_stay(query, edits):
+            return None
+        return _Checked(verdict_of(query, one_pass=self._one_pass), query)
+
+    def _names_stay(self, query: Query, edits: Sequence[Edit]) -> bool:
+        """Whether the columns that stay are called as before."""
+        gone = {each.said for each in edits if each.kind is Kind.DROP}
+        stay = [each.name for each in self._query.fields if each.name not in gone]
+        return [each.name for each in query.fields] == stay
 
 
-def _blank(found: re.Match[str]) -> str:
-    return " " * len(found[0])
+def _without(text: str, start: int, end: int, queries: Iterable[Query]) -> str:
+    """A part of a file without some queries."""
+    found, last = [], start
+    for each in sorted(queries, key=lambda one: one.span.start):
+        if start <= each.span.start < end:
+            found.append(text[last : each.span.start])
+            last = each.span.end
+    return "".join([*found, text[last:end]])
+
+
+@dataclass(frozen=True)
+class _Repair:
+    """Edits that bound a query."""
+
+    edits: tuple[Edit, ...]
+    checked: _Checked
+    tokens: int
+
+    @property
+    def rank(self) -> tuple[int, bool, int]:
+        return self.tokens, Kind.WINDOW in self.kinds, self.checked.verdict.units or 0
+
+    @property
+    def single(self) -> frozenset[Edit]:
+        """Its edits, those of one that is several apart."""
+        return frozenset(x for each in self.edits for x in (each.parts or (each,)))
+
+    @property
+    def kinds(self) -> frozenset[Kind]:
+        return frozenset(each.kind for each in self.edits)
+
+
+class _Search:
+    def __init__(self, checker: _Checker, candidates: Candidates, verdict: Verdict) -> None:
+        self._checker = checker
+        self._candidates = candidates
+        self._verdict = verdict
+        self._edits = candidates.edits()
+        self._pairs: dict[frozenset[Hashable], bool] = {}
+
+    def fixes(self) -> tuple[Fix, ...]:
+        found = list(self._ones())
+        found += self._twos(found)
+        if all(each.kinds & {Kind.WINDOW, Kind.CHECK} for each in found):
+            found += self._chased()
+        return tuple(map(self._fix, _chosen(found)))
+
+    def _fix(self, repair: _Repair) -> Fix:
+        verdict = repair.checked.verdict
+        return Fix(
+            description(repair.edits),
+            self._checker.sql(repair.edits),
+            verdict.memory,
+            verdict.units,
+            relation(repair.edits),
+            repair.tokens,
+        )
+
+    # One edit, and two -------------------------------------------------------------------------
+
+    def _ones(self) -> Iterator[_Repair]:
+        for edit in self._edits:
+            strong = self._strongest(edit)
+            if strong is edit or self._try([strong]) is not None:
+                found = self._try([edit])
+                if found is not None:
+                    yield found
+
+    def _twos(self, ones: Sequence[_Repair]) -> Iterator[_Repair]:
+        """Pairs of edits that do not help alone: all that are smaller than the smallest repair,
+        all without windows that are smaller than the smallest without, and some more."""
+        alone = {each.edits[0] for each in ones}
+        sizes = [each.tokens for each in ones]
+        plain = [each.tokens for each in ones if Kind.WINDOW not in each.kinds]
+        others = Counter(each.kinds for each in ones)
+        left, tried = _ENOUGH, 0
+        for tokens, pair in self._pairs_by_size(alone):
+            kinds = frozenset(each.kind for each in pair)
+            windowed = Kind.WINDOW in kinds
+            more = tokens >= min(sizes if windowed else plain, default=tokens + 1)
+            if more and (windowed or others[kinds] >= _ALIKE):
+                continue
+            if (more and (others[_RANGES] or not left)) or tried == _MOST_PAIRS:
+                return
+            if not self._possible(pair):
+                continue
+            tried += 1
+            left -= more
+            found = self._try(pair)
+            if found is not None:
+                sizes.append(tokens)
+                plain += [] if windowed else [tokens]
+                others[kinds] += 1
+                yield found
+
+    def _pairs_by_size(self, alone: Container[Edit]) -> list[tuple[int, tuple[Edit, Edit]]]:
+        rest = [each for each in self._edits if each not in alone and not each.parts]
+        pairs = [
+            (self._checker.size(pair), pair)
+            for pair in combinations(rest, 2)
+            if pair[0].family != pair[1].family
+        ]
+        return sorted(pairs, key=lambda each: each[0])
+
+    def _possible(self, pair: tuple[Edit, Edit]) -> bool:
+        """Whether the strongest edits of both families help together."""
+        key = frozenset(each.family for each in pair)
+        if key not in self._pairs:
+            strong = [self._strongest(each) for each in pair]
+            near = all(self._reaches(one, other) for one, other in (strong, strong[::-1]))
+            self._pairs[key] = near and self._try(strong) is not None
+        return self._pairs[key]
+
+    def _strongest(self, edit: Edit) -> Edit:
+        return next(each for each in self._edits if each.family == edit.family and each.strongest)
+
+    def _reaches(self, edit: Edit, other: Edit) -> bool:
+        """Whether every condition that fails after one edit is about something that the other one
+        says something of."""
+        if other.touches is None:
+            return True
+        checked = self._checker.checked([edit])
+        if checked is None or checked.memory is not MemoryClass.LINEAR:
+            return True
+        touched = other.touches
+        return all(
+            not (near := self._near(checked.verdict, reason.attributes)) or near & touched
+            for reason in checked.verdict.because
+        )
+
+    def _near(self, verdict: Verdict, names: Sequence[str]) -> set[Hashable]:
+        """The columns that comparisons connect with some that a verdict names."""
+        streams = {(alias, s.name) for each in verdict.growing for alias, s in each.query.streams}
+        columns = {x for each in verdict.growing for x in each.query.columns if str(x) in names}
+        if any(each.derived is not None for each in columns):
+            return set()
+        return {
+            self._candidates.component(stream, each.column)
+            for each in columns
+            for alias, stream in streams
+            if alias == each.alias
+        }
+
+    def _try(self, edits: Sequence[Edit]) -> _Repair | None:
+        """The edits, of the widest ranges that are practical; None if they do not help."""
+        for width in WIDTHS:
+            same = edits if width == WIDTH else [self._narrowed(each, width) for each in edits]
+            checked = self._checker.checked(same)
+            if checked is None:
+                return None
+            if checked.repaired:
+                return _Repair(tuple(same), checked, self._checker.size(same))
+            if checked.memory is not MemoryClass.IMPRACTICAL:
+                return None
+        return None
+
+    def _narrowed(self, edit: Edit, width: int) -> Edit:
+        """The same with a narrower range."""
+        if edit not in self._edits:
+            return edit
+        return self._candidates.edits(width)[self._edits.index(edit)]
+
+    # More than two -----------------------------------------------------------------------------
+
+    def _chased(self) -> Iterator[_Repair]:
+        """Ranges on the columns that the verdict names, then on those that the next one names."""
+        distinct = [each for each in self._edits if each.kind is Kind.DISTINCT]
+        for base in ([], distinct) if distinct else ([],):
+            for width in WIDTHS:
+                found = self._chase(base, width) or self._every(base, width)
+                if found is not None:
+                    yield self._least(found, width)
+                    break
+
+    def _chase(self, base: Sequence[Edit], width: int) -> _Repair | None:
+        edits = list(base)
+        checked = self._checker.checked(edits) if edits else None
+        verdict = self._verdict if checked is None else checked.verdict
+        while True:
+            there = {each.family for each in edits}
+            ranges = [self._candidates.bounding(each, width) for each in self._named(verdict)]
+            more = [each for each in ranges if each is not None and each.family not in there]
+            if not more:
+                return None
+            edits += dict.fromkeys(more)
+            checked = self._checker.checked(edits)
+            if checked is None or checked.memory is MemoryClass.IMPRACTICAL:
+                return None
+            if checked.repaired:
+                return _Repair(tuple(edits), checked, self._checker.size(edits))
+            verdict = checked.verdict
+
+    def _every(self, base: Sequence[Edit], width: int) -> _Repair | None:
+        """Ranges on all columns without a bound."""
+        ranges = [self._candidates.bounding(each.place, width) for each in self._candidates.open]
+        edits = [*base, *(each for each in ranges if each is not None)]
+        checked = self._checker.checked(edits)
+        if checked is None or not checked.repaired:
+            return None
+        return _Repair(tuple(edits), checked, self._checker.size(edits))
+
+    def _named(self, verdict: Verdict) -> Iterator[Place]:
+        """The columns that a verdict says are without a bound."""
+        for part in verdict.growing:
+            for each in part.attributes:
+                place = place_of(part.query, each)
+                if place is not None:
+                    yield place
+        if not verdict.growing:
+            for reason in verdict.because:
+                for name in reason.attributes:
+                    yield from self._candidates.places(name)
+
+    def _least(self, repair: _Repair, width: int) -> _Repair:
+        """The same without edits that are not needed, and with one end of a range where that is
+        enough."""
+        at_width = self._candidates.edits(width)
+        for edit in reversed(repair.edits):
+            rest = tuple(each for each in repair.edits if each is not edit)
+            weaker = [
+                each
+                for each in at_width
+                if each.family == edit.family and each.kind is edit.kind and not each.strongest
+            ]
+            ends = weaker if self._candidates.compared(edit) else ()
+            for edits in (rest, *((*rest, each) for each in ends)):
+                checked = self._checker.checked(edits)
+                if edits and checked is not None and checked.repaired:
+                    repair = _Repair(edits, checked, self._checker.size(edits))
+                    break
+        return repair
+
+
+def _chosen(found: Iterable[_Repair]) -> Iterator[_Repair]:
+    """The best of every kind, none that contains another."""
+    chosen: list[_Repair] = []
+    for each in sorted(found, key=lambda one: one.rank):
+        alike = [other for other in chosen if other.kinds == each.kinds]
+        if len(chosen) == OFFERED or len(alike) >= _ALIKE:
+            continue
+        if not any(other.single <= each.single for other in chosen):
+            chosen.append(each)
+            yield each

@@ -33,6 +33,9 @@ class Scale:
 
     unit: int
     texts: tuple[str, ...]
+    cell: int = 1
+    """How many units there are between two whole places: room on either side of both for all that
+    lies anywhere."""
 
     def of(self, value: Number) -> Fraction:
         """A constant in units."""
@@ -134,9 +137,10 @@ def scale_of(
         elif column.type.kind is Kind.DOUBLE:
             dense += 1
             unit = lcm(unit, *(end.denominator for end in ends if isinstance(end, Fraction)))
+    cell = 2 * dense + 3 if dense else 1
     if dense or unit > 1:
-        unit = lcm(unit, *(each.denominator for each in offsets)) * (dense + 2 if dense else 1)
-    return Scale(unit * room, tuple(sorted(texts)))
+        unit = lcm(unit, *(each.denominator for each in offsets)) * cell
+    return Scale(unit * room, tuple(sorted(texts)), cell * room)
 
 
 def declared(column: Column) -> Sequence[Range]:

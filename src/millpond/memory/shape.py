@@ -27,7 +27,7 @@ from itertools import product
 from millpond.memory.lto import Closure, Join, differences, joins, order_choices
 from millpond.memory.reachable import reachable
 from millpond.memory.spj import Attribute, SpjQuery
-from millpond.order import ZERO, Bound, DifferenceBounds
+from millpond.order import ZERO, Bound, DifferenceBounds, Values
 from millpond.schema import Interval
 
 
@@ -54,6 +54,8 @@ class Function:
     """How many values have to be told apart where they are not the integers of `clamp`."""
     anywhere: bool = False
     """Whether infinitely many have to be, in an interval or not."""
+    gaps: tuple[tuple[Values, int], ...] = ()
+    """The values between which it is told where it lies, each so much greater."""
 
     @property
     def finite(self) -> bool:
@@ -369,6 +371,7 @@ def _widen(functions: dict[_Name, Function], function: Function) -> None:
             clamp=_cover(known.clamp, function.clamp),
             told=None if function.told is None else function.told + (known.told or 0),
             anywhere=function.anywhere or known.anywhere,
+            gaps=(*known.gaps, *function.gaps),
         )
     functions[_named(function)] = function
 
@@ -495,14 +498,14 @@ def _counted(
     if all(each.step == 1 and not each.dense for each in values):
         return function
     if any(each.dense for each in values):
-        sizes = [
-            closure.values(partner).within(_between(function, -shift)).size
+        gaps = [
+            (closure.values(partner).within(_between(function, -shift)), shift)
             for partner, shift in partners
         ]
-        known = [each for each in sizes if each is not None]
-        if len(known) < len(sizes):
+        known = [each.size for each, _ in gaps if each.size is not None]
+        if len(known) < len(gaps):
             return replace(function, anywhere=function.clamp.size != 1)
-        return replace(function, told=sum(known) + 1)
+        return replace(function, told=sum(known) + 1, gaps=tuple(gaps))
     size = function.clamp.size
     if size is None:
         return function

@@ -13,7 +13,7 @@ values of their columns they can be tried, so that their columns are kept as the
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import gcd
@@ -23,7 +23,7 @@ from millpond.memory.attribute import Attribute, Linear, attribute, derived_colu
 from millpond.memory.condition import Condition, Either, In, Opaque, Pair
 from millpond.memory.scale import Scale, declared, scale_of
 from millpond.order import PLAIN, ZERO, Bound, DifferenceBounds, Values
-from millpond.plan import Operator
+from millpond.plan import Expression, Operator
 from millpond.schema import Column, Interval, Stream, Value
 
 __all__ = ["Attribute", "Projected", "SpjQuery", "attribute"]
@@ -42,6 +42,8 @@ class Projected:
     """Whether the column of the answer is the attribute itself, and not what tells it."""
     sum: Linear | None = None
     """The column as a sum of attributes, if it is one."""
+    expression: Expression | None = field(default=None, compare=False, repr=False)
+    """What it is computed by, where it is no attribute as it is."""
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
@@ -64,6 +66,8 @@ class SpjQuery:
     best value speaks for all."""
     room: int = 1
     """How many times finer the unit of the scale is than it has to be."""
+    places: tuple[tuple[str, Span], ...] = field(default=(), compare=False, repr=False)
+    """Where in the text each input stands, by its alias."""
 
     @cached_property
     def columns(self) -> dict[Attribute, Column]:

@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING
 from millpond.diagnostic import Diagnostic, Span
 
 if TYPE_CHECKING:
+    from millpond.memory.aggregate_shape import AggregateShape
     from millpond.memory.attribute import Attribute
+    from millpond.memory.elsewhere import Elsewhere
+    from millpond.memory.pace import Pace
+    from millpond.memory.remedy import Remedy
     from millpond.memory.shape import Shape
     from millpond.memory.spj import SpjQuery
     from millpond.memory.witness import Witness
@@ -66,7 +70,8 @@ class StateEntry:
     of: str
     keeps: tuple[str, ...]
     kind: str
-    units: int
+    units: int | None
+    """None where it depends on rates: the formula says how."""
     formula: str
 
 
@@ -87,6 +92,9 @@ class Fix:
     memory: MemoryClass
     units: int | None
     keeps_answers: str
+    """What becomes of the answers: same, subset, fewer duplicates, recent only, narrower input."""
+    tokens: int = 0
+    """How many words of the text it puts in or takes out."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +119,8 @@ class Verdict:
     buffer: SideUnits
     because: tuple[Reason, ...]
     growth: str | None = None
+    given: tuple[str, ...] = ()
+    """The rates that have to be known for a number."""
     state: tuple[StateEntry, ...] = ()
     state_bytes: int | None = None
     fixes: tuple[Fix, ...] = ()
@@ -121,7 +131,26 @@ class Verdict:
     witness: Witness | None = field(default=None, compare=False, repr=False)
     monotonic: bool = True
     """Whether its answer is known to grow only."""
-    shape: Shape | None = field(default=None, compare=False, repr=False)
+    shapes: tuple[Shape, ...] = field(default=(), compare=False, repr=False)
+    """The shapes of the synopses that its program is made of: one for each of its parts."""
+    groupings: tuple[AggregateShape, ...] = field(default=(), compare=False, repr=False)
+    """The same of an aggregate query."""
+    pace: Pace | None = field(default=None, compare=False, repr=False)
+    """How fast it grows, where rates are known."""
+    elsewhere: tuple[Elsewhere, ...] = field(default=(), compare=False, repr=False)
+    """What other engines would keep."""
+    remedy: Remedy | None = field(default=None, compare=False, repr=False)
+    """What its inputs obey, as far as samples tell, that would bound it."""
+
+    @property
+    def shape(self) -> Shape | None:
+        """The shape of the synopsis, where there is one part."""
+        return self.shapes[0] if len(self.shapes) == 1 else None
+
+    @property
+    def runs(self) -> bool:
+        """Whether there is a program that runs it inside its bound."""
+        return bool(self.shapes or self.groupings)
 
     @property
     def bounded(self) -> bool | None:
@@ -129,7 +158,7 @@ class Verdict:
 
     @property
     def formula(self) -> str | None:
-        if self.units is None:
+        if self.units is None and not self.state:
             return None
         return " + ".join(each.formula for each in self.state) or "nothing is kept"
 

@@ -61,7 +61,7 @@ def _integers(values: list[Any]) -> tuple[list[int], int]:
     return [above * (common // below) for above, below in ratios], common
 
 
-def _quotient(above: int, below: int) -> float:
+def quotient(above: int, below: int) -> float:
     """The DOUBLE nearest to a fraction."""
     try:
         return above / below
@@ -69,7 +69,7 @@ def _quotient(above: int, below: int) -> float:
         raise EvaluationError("a result lies outside DOUBLE") from error
 
 
-def _root(above: int, below: int) -> float:
+def root(above: int, below: int) -> float:
     """The square root of a fraction, also where the fraction itself lies outside DOUBLE."""
     half = (above.bit_length() - below.bit_length()) // 2
     scaled = above / (below << 2 * half) if half >= 0 else (above << -2 * half) / below
@@ -82,19 +82,19 @@ def _sum(values: list[Any]) -> Value:
         total = reduce(EXACT.add, values) if isinstance(values[0], Decimal) else sum(values)
         return total
     integers, below = _integers(values)
-    return _quotient(sum(integers), below)
+    return quotient(sum(integers), below)
 
 
 def _average(values: list[Any]) -> Value:
     integers, below = _integers(values)
-    return _quotient(sum(integers), below * len(values))
+    return quotient(sum(integers), below * len(values))
 
 
 def _median(values: list[Any]) -> Value:
     integers, below = _integers(values)
     integers.sort()
     middle = len(integers) // 2
-    return _quotient(integers[middle] + integers[~middle], 2 * below)
+    return quotient(integers[middle] + integers[~middle], 2 * below)
 
 
 def _spread(
@@ -137,10 +137,10 @@ _FUNCTIONS = (
     Grouped("MIN", "a value", _itself, _extreme(min)),
     Grouped("MAX", "a value", _itself, _extreme(max)),
     Grouped("MEDIAN", "a number", _of_numbers, _median),
-    Grouped("VAR_SAMP", "a number", _of_numbers, _spread(_sample, _quotient)),
-    Grouped("VAR_POP", "a number", _of_numbers, _spread(_population, _quotient)),
-    Grouped("STDDEV_SAMP", "a number", _of_numbers, _spread(_sample, _root)),
-    Grouped("STDDEV_POP", "a number", _of_numbers, _spread(_population, _root)),
+    Grouped("VAR_SAMP", "a number", _of_numbers, _spread(_sample, quotient)),
+    Grouped("VAR_POP", "a number", _of_numbers, _spread(_population, quotient)),
+    Grouped("STDDEV_SAMP", "a number", _of_numbers, _spread(_sample, root)),
+    Grouped("STDDEV_POP", "a number", _of_numbers, _spread(_population, root)),
     Grouped("BOOL_AND", "a condition", _of_conditions, all),
     Grouped("BOOL_OR", "a condition", _of_conditions, any),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from millpond.diagnostic import Source, Span
+from millpond.diagnostic import Diagnostic, Source, Span
 from millpond.plan.node import Field, Node, Scan, Window, nodes, scans, stream_valued
 from millpond.schema import Catalog, Stream, Type
 
@@ -80,3 +80,5 @@ class Script:
     source: Source
     catalog: Catalog
     queries: tuple[Query, ...]
+    notes: tuple[Diagnostic, ...] = ()
+    """What was passed over or taken for something else, of which a reader should know."""

@@ -35,6 +35,22 @@ def aggregate_sql(declared: UserAggregate) -> str:
     )
 
 
+def check_sql(column: Column, check: Check) -> str:
+    """What a CHECK says of a column, as the condition of one."""
+    return " AND ".join(_check(column.name, column.type, check))
+
+
+def alter_sql(stream: Stream, column: Column, check: Check) -> str:
+    """`ALTER STREAM s ADD CHECK (...);`."""
+    form = "STREAM" if stream.is_stream else "TABLE"
+    return f"ALTER {form} {_SPELLING.name(stream.name)} ADD CHECK ({check_sql(column, check)});"
+
+
+def watermark_sql(time: Time, type_: Type | None) -> str:
+    """`WATERMARK FOR ts AS ts - 2`."""
+    return _watermark(time, type_)
+
+
 def _column(column: Column) -> str:
     words = [_SPELLING.name(column.name), _SPELLING.type(column.type)]
     if not column.nullable:

@@ -1,8 +1,10 @@
 """The typed program that every engine runs: operators as data, their tick steps, their state."""
 
 from millpond.program.delta import Batch, Columns, Delta, IntArray
-from millpond.program.interpret import Step, grow, interpreted, run_step
+from millpond.program.interpret import Step, arrays_of, grow, interpreted, run_step, tables_of
 from millpond.program.kernel import partial_kernel, row_kernel
+from millpond.program.line import Doubles, Line, Numbers, Position, Texts, Whole
+from millpond.program.near import Near
 from millpond.program.operator import (
     Best,
     BestOf,
@@ -19,16 +21,43 @@ from millpond.program.operator import (
     Operator,
     OutputColumn,
     Reduction,
+    RowSet,
     Select,
     SynopsisJoin,
 )
-from millpond.program.partial import Merger, Partial, Undo
+from millpond.program.partial import Merger, Partial, Undo, finished
+from millpond.program.prepared import (
+    ROW,
+    Among,
+    Failure,
+    Place,
+    Placed,
+    Prepared,
+    Preparer,
+    Ranked,
+    Read,
+    Rounding,
+    Truth,
+    fields_of,
+)
 from millpond.program.program import InputStream, Program
 from millpond.program.python import python_of
-from millpond.program.store import LARGEST, KeyedArray, State, Store, decode, encode, strides
+from millpond.program.shown import Listed, NoValueError, OnLine, Showing, Shown, Test
+from millpond.program.store import (
+    LARGEST,
+    KeyedArray,
+    RowStore,
+    State,
+    Store,
+    decode,
+    encode,
+    strides,
+)
 
 __all__ = [
     "LARGEST",
+    "ROW",
+    "Among",
     "Batch",
     "Best",
     "BestOf",
@@ -36,7 +65,9 @@ __all__ = [
     "Columns",
     "Constant",
     "Delta",
+    "Doubles",
     "EmittedSet",
+    "Failure",
     "GreatestOf",
     "Held",
     "InputStream",
@@ -46,21 +77,46 @@ __all__ = [
     "KeyOf",
     "KeyedArray",
     "LeastOf",
+    "Line",
     "Link",
+    "Listed",
     "Merger",
+    "Near",
+    "NoValueError",
+    "Numbers",
+    "OnLine",
     "Operator",
     "OutputColumn",
     "Partial",
+    "Place",
+    "Placed",
+    "Position",
+    "Prepared",
+    "Preparer",
     "Program",
+    "Ranked",
+    "Read",
     "Reduction",
+    "Rounding",
+    "RowSet",
+    "RowStore",
     "Select",
+    "Showing",
+    "Shown",
     "State",
     "Step",
     "Store",
     "SynopsisJoin",
+    "Test",
+    "Texts",
+    "Truth",
     "Undo",
+    "Whole",
+    "arrays_of",
     "decode",
     "encode",
+    "fields_of",
+    "finished",
     "grow",
     "interpreted",
     "partial_kernel",
@@ -68,4 +124,5 @@ __all__ = [
     "row_kernel",
     "run_step",
     "strides",
+    "tables_of",
 ]

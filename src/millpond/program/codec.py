@@ -2,9 +2,9 @@
 
 A folder holds one Arrow IPC file for each store (a row for each bucket that holds something: the
 key's coordinates, then the values) and a `manifest.json` that says whose state it is.  Columns are
-64-bit integers; a column of counts in which one has passed 2^63 is written as decimal digits.  A
-folder is whole or it is not used: each file has its checksum in the manifest, and the manifest its
-own.
+64-bit integers; one in which a number has passed 2^63, or that holds other values, is text
+(`cells.py`).  A folder is whole or it is not used: each file has its checksum in the manifest, and
+the manifest its own.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pyarrow as pa
 
 from millpond.diagnostic import Diagnostic, UserError
+from millpond.program.cells import text_of, value_of
 from millpond.program.program import Program
 from millpond.program.store import LARGEST, State, Store
 
@@ -147,13 +148,13 @@ def _arrow(store: Store) -> bytes:
     return content
 
 
-def _column(values: tuple[int | None, ...]) -> Any:
-    if any(value is not None and value > LARGEST for value in values):
-        return pa.array([str(value) for value in values], pa.utf8())
-    return pa.array(values, pa.int64())
+def _column(values: Sequence[Any]) -> Any:
+    if all(value is None or (type(value) is int and abs(value) <= LARGEST) for value in values):
+        return pa.array(values, pa.int64())
+    return pa.array([text_of(value) for value in values], pa.utf8())
 
 
-def _rows(store: Store, path: Path, content: bytes) -> list[tuple[int | None, ...]]:
+def _rows(store: Store, path: Path, content: bytes) -> list[tuple[Any, ...]]:
     try:
         with pa.ipc.open_file(pa.BufferReader(content)) as reader:
             table = reader.read_all()
@@ -162,10 +163,15 @@ def _rows(store: Store, path: Path, content: bytes) -> list[tuple[int | None, ..
     names, _ = store.table()
     if table.column_names != names:
         damaged(path, "has other columns than this query keeps")
-    columns = [
-        [int(value) for value in each.to_pylist()]
-        if pa.types.is_string(each.type)
-        else each.to_pylist()
-        for each in table.columns
-    ]
+    try:
+        columns = [
+            [value_of(value) for value in each.to_pylist()]
+            if pa.types.is_string(each.type)
+            else each.to_pylist()
+            for each in table.columns
+        ]
+    except (ArithmeticError, ValueError) as error:
+        damaged(path, f"holds what is no value ({error})")
+    if not columns:
+        return [()] * table.num_rows
     return list(zip(*columns, strict=True))

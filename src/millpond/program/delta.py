@@ -7,17 +7,25 @@ order of the contract, so that two runs print the same bytes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from millpond.plan.functions import EvaluationError
+from millpond.schema import Row
+
 IntArray = np.ndarray[Any, np.dtype[Any]]
+
+_LARGEST = 2**63 - 1
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Rows of one stream: a 64-bit column each, and where it is NULL."""
+    """Rows of one stream: a 64-bit column each, and where it is NULL.
+
+    A column that 64 bits are not enough for is one of Python's integers, or of places.
+    """
 
     values: dict[str, IntArray]
     nulls: dict[str, IntArray]
@@ -52,6 +60,18 @@ class Batch:
     at: IntArray
     columns: tuple[Columns, ...]
     upto: int
+    rows: tuple[Sequence[Row], ...] = ()
+    """The rows of each stream as they are, where the program asks for them."""
+    failed: tuple[int, EvaluationError] | None = None
+    """The instant after those of the batch, where an expression of the program has no value."""
+    tick: int | None = None
+    """The first instant without a row, if there is one."""
+
+    @property
+    def first(self) -> int | None:
+        """The first instant."""
+        known = [*self.at[:1].tolist(), *([] if self.tick is None else [self.tick])]
+        return min(known, default=None)
 
     def __len__(self) -> int:
         return len(self.at)
@@ -59,17 +79,17 @@ class Batch:
     def slice(self, start: int, stop: int) -> Batch:
         """Some of the rows, columns shared; the cut has to fall between two instants."""
         last = stop >= len(self)
-        return Batch(
-            self.stream[start:stop],
-            self.row[start:stop],
-            self.at[start:stop],
-            self.columns,
-            self.upto if last else int(self.at[stop - 1]),
+        return replace(
+            self,
+            stream=self.stream[start:stop],
+            row=self.row[start:stop],
+            at=self.at[start:stop],
+            upto=self.upto if last else int(self.at[stop - 1]),
         )
 
     def with_instants(self, at: IntArray) -> Batch:
         """The same rows at other instants, in the same order."""
-        return Batch(self.stream, self.row, at, self.columns, int(at[-1]) if len(at) else self.upto)
+        return replace(self, at=at, upto=int(at[-1]) if len(at) else self.upto)
 
 
 @dataclass(frozen=True)
@@ -124,6 +144,8 @@ class Delta:
         """Equal rows of an instant added up, and everything in the order of the contract."""
         if len(self) < 2 or bool(np.all(self.at[1:] > self.at[:-1])):
             return self._without_zeros()
+        if any(each.dtype == object for each in self.values):
+            return self._consolidated_values()
         by: list[IntArray] = []
         for value, null in zip(reversed(self.values), reversed(self.nulls), strict=True):
             by.append(value if null is None else np.where(null, 0, value))
@@ -149,6 +171,33 @@ class Delta:
         return (
             ordered._take(starts, np.add.reduceat(weight, starts))._without_zeros()._minus_first()
         )
+
+    def _consolidated_values(self) -> Delta:
+        """The same where columns hold values of any type."""
+        numbers: dict[tuple[int, Row], int] = {}
+        weights: list[int] = []
+        places: list[int] = []
+        for place, (row, n, at) in enumerate(self.rows()):
+            number = numbers.setdefault((at, row), len(numbers))
+            if number == len(weights):
+                weights.append(0)
+                places.append(place)
+            weights[number] += n
+        order = sorted(
+            (at, weights[number] > 0, [(each is not None, each) for each in row], number)
+            for (at, row), number in numbers.items()
+            if weights[number]
+        )
+        ordered = [number for *_, number in order]
+        large = any(abs(each) > _LARGEST for each in weights)
+        weight = np.array(weights, dtype=object if large else np.int64)
+        return self._take(np.array([places[each] for each in ordered], np.int64), weight[ordered])
+
+    def in_order(self) -> Delta:
+        """The same, one instant after the other."""
+        if bool(np.all(self.at[1:] >= self.at[:-1])):
+            return self
+        return self._take(np.argsort(self.at, kind="stable"))
 
     def at_instant(self, instant: int) -> Delta:
         """The same changes, all of one instant (coarser instants are the finer, consolidated)."""

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from millpond.program.delta import Delta, IntArray
+from millpond.program.line import Position
 from millpond.program.program import Program
 from millpond.program.python import python_of
-from millpond.program.store import Array, State
+from millpond.program.store import Array, RowStore, State
 from millpond.program.tick import Kernel
 
 Step = Callable[..., tuple[int, int, IntArray, int]]
@@ -54,7 +55,7 @@ def run_step(
     out = np.empty((max(16, size), width), dtype=dtype)
     place, arm, used = 0, 0, 0
     if not state.wide:
-        held = _arrays_of(state)
+        held = arrays_of(state)
         place, arm, out, used = step(
             0, size, 0, selector, row, at, state.filled, out, used, *arrays, *held
         )
@@ -64,7 +65,7 @@ def run_step(
     if place < size:
         place, _, out, used = wide()(
             place, size, arm, _listed(selector), _listed(row), _listed(at),
-            state.filled, out, used, *(_listed(each) for each in arrays), *_arrays_of(state),
+            state.filled, out, used, *(_listed(each) for each in arrays), *arrays_of(state),
         )  # fmt: skip
     return delta_of(program, out[:used])
 
@@ -75,26 +76,43 @@ def delta_of(program: Program, out: IntArray) -> Delta:
     names = tuple(each.name for each in program.output)
     if out.dtype == object:
         weight = np.array(out[:, 2 * count], dtype=object)
-        out = np.where(np.arange(out.shape[1]) == 2 * count, 0, out).astype(np.int64)
     else:
         weight = np.ascontiguousarray(out[:, 2 * count])
     return Delta(
         names,
-        tuple(np.ascontiguousarray(out[:, place]) for place in range(count)),
+        tuple(_narrowed(out[:, place]) for place in range(count)),
         tuple(
             out[:, count + place].astype(bool) if column.nullable else None
             for place, column in enumerate(program.output)
         ),
-        np.ascontiguousarray(out[:, 2 * count + 1]),
+        _narrowed(out[:, 2 * count + 1]),
         weight,
     )
 
 
-def _arrays_of(state: State) -> list[Array]:
+def _narrowed(column: IntArray) -> IntArray:
+    """A column in 64 bits, or as it is where a number of it needs more."""
+    try:
+        return np.ascontiguousarray(column, dtype=np.int64)
+    except OverflowError:
+        return column
+
+
+def arrays_of(state: State) -> list[Array]:
+    """The arrays of a state, in the order in which steps take them."""
     arrays: list[Array] = []
     for store in state.stores:
-        arrays += [*store.values, store.present]
+        if not isinstance(store, RowStore):
+            arrays += [*store.values, store.present]
     return arrays
+
+
+def tables_of(program: Program) -> list[IntArray | list[Position]]:
+    """The tables of a program as steps take them."""
+    return [
+        np.array(each, dtype=np.int64) if all(isinstance(x, int) for x in each) else list(each)
+        for each in program.tables
+    ]
 
 
 def _listed(values: Any) -> Any:

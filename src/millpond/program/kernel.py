@@ -11,9 +11,10 @@ elsewhere (by Polars, or by Spark): the same steps behind another beginning.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, cast
 
+from millpond.program import aggregate_steps
 from millpond.program.expression import (
     Arith,
     At,
@@ -44,11 +45,12 @@ from millpond.program.operator import (
     LeastOf,
     Link,
     Reduction,
+    RowSet,
     Select,
     SynopsisJoin,
 )
-from millpond.program.program import Program
-from millpond.program.store import strides
+from millpond.program.program import Program, table_of
+from millpond.program.store import MARKED, strides
 from millpond.program.tick import (
     AddTo,
     AnyOf,
@@ -58,6 +60,7 @@ from millpond.program.tick import (
     Kernel,
     Put,
     Range,
+    Scale,
     Set,
     Step,
     Times,
@@ -74,14 +77,11 @@ _FLIPPED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<", "==": "=="}
 def row_kernel(program: Program) -> Kernel:
     """The tick step for rows as they arrive."""
     builder = _Builder(program)
-    arms = []
-    if program.select is not None:
-        arms.append(builder.select_arm(program.select))
-    if program.join is not None:
-        arms += [builder.row_arm(program.join, i) for i in range(len(program.join.inputs))]
+    arms = [builder.select_arm(each) for each in program.selects]
+    arms += [builder.row_arm(join, i) for join in program.joins for i in range(len(join.inputs))]
     return Kernel(
         "rows",
-        (*_column_arrays(program), *_store_arrays(program)),
+        (*_column_arrays(program), *_table_arrays(program), *_store_arrays(program)),
         tuple(arms),
         builder.width,
     )
@@ -89,18 +89,20 @@ def row_kernel(program: Program) -> Kernel:
 
 def partial_kernel(program: Program) -> Kernel:
     """The tick step for rows already reduced: the selector is the number of the reduction."""
-    join = program.join
     builder = _Builder(program)
-    inputs_of = join.inputs if join is not None else ()
     arms = [
         builder.partial_arm(join, place, part)
-        for place, parts in enumerate(inputs_of)
+        for join in program.joins
+        for place, parts in enumerate(join.inputs)
         for part in range(len(parts))
-        if join is not None
     ]
-    bests = max((len(each.bests) for parts in inputs_of for each in parts), default=0)
-    inputs = ("cell", "amount", *(f"best{k}" for k in range(bests)))
-    return Kernel("partials", (*inputs, *_store_arrays(program)), tuple(arms), builder.width)
+    reductions = [each for join in program.joins for parts in join.inputs for each in parts]
+    bests = max((len(each.bests) for each in reductions), default=0)
+    held = max((len(each.held) for each in reductions), default=0)
+    numbers = (name for k in range(held) for name in (f"held{k}", f"there{k}"))
+    inputs = ("cell", "amount", *(f"best{k}" for k in range(bests)), *numbers)
+    arrays = (*inputs, *_table_arrays(program), *_store_arrays(program))
+    return Kernel("partials", arrays, tuple(arms), builder.width)
 
 
 def _column_arrays(program: Program) -> list[str]:
@@ -112,9 +114,15 @@ def _column_arrays(program: Program) -> list[str]:
     ]
 
 
+def _table_arrays(program: Program) -> list[str]:
+    return [_table(number) for number in range(len(program.tables))]
+
+
 def _store_arrays(program: Program) -> list[str]:
     names = []
     for number, spec in enumerate(program.stores):
+        if isinstance(spec, RowSet):
+            continue  # rows are let through behind the steps
         names += [f"v{number}_{k}" for k in range(spec.values)]
         names.append(f"p{number}")
     return names
@@ -124,6 +132,7 @@ class _Builder:
     def __init__(self, program: Program) -> None:
         self._program = program
         self._numbers = {id(spec): number for number, spec in enumerate(program.stores)}
+        self._tables = {table: number for number, table in enumerate(program.tables)}
         self.width = 2 * len(program.output) + 2
 
     # What comes out --------------------------------------------------------------------------
@@ -202,6 +211,12 @@ class _Builder:
                 Set(_best(place, k), self._here(stream, best.value))
                 for k, best in enumerate(reduction.bests)
             ]
+            body += aggregate_steps.of_row(
+                reduction,
+                place,
+                lambda each: self._here(stream, each),
+                lambda each: self._test(stream, each),
+            )
             steps.append(When(guard, (*body, *self._arrive(join, place, part, Int(1)))))
         return Arm(stream, tuple(steps))
 
@@ -212,6 +227,7 @@ class _Builder:
         steps: list[Step] = [Set(_cell(place), At("cell", here))]
         steps += self._decode(place, reduction)
         steps += [Set(_best(place, k), At(f"best{k}", here)) for k in range(len(reduction.bests))]
+        steps += aggregate_steps.of_partial(reduction, place)
         amount = At("amount", here) if join.counts else Int(1)
         return Arm(
             self._numbers[id(reduction)],
@@ -249,6 +265,11 @@ class _Builder:
                 )
             case Keep.EXTREME:
                 return self._arrive_extreme(reduction, number, place, meets)
+            case Keep.AGGREGATE if join.counts:
+                merged = aggregate_steps.merged(reduction, number, place, cell)
+                return (*meets, *merged, self._mark(number, cell))
+            case Keep.AGGREGATE:
+                return self._arrive_extreme(reduction, number, place, meets)
 
     def _arrive_extreme(
         self, reduction: Reduction, number: int, place: int, meets: tuple[Step, ...]
@@ -258,6 +279,10 @@ class _Builder:
         better = tuple(
             Compare("<" if best.least else ">", Local(_best(place, k)), At(f"v{number}_{k}", cell))
             for k, best in enumerate(reduction.bests)
+        )
+        more = aggregate_steps.improves(reduction, number, place, cell)
+        better += tuple(
+            Compare("!=", Local(f"better{k}"), Int(0)) for k in range(len(reduction.held))
         )
         first = (
             Put(f"p{number}", cell, Int(1)),
@@ -269,14 +294,21 @@ class _Builder:
         )
         improve = tuple(
             When((test,), (Put(f"v{number}_{k}", cell, Local(_best(place, k))),))
-            for k, test in enumerate(better)
+            for k, test in enumerate(better[: len(reduction.bests)])
         )
+        merged = aggregate_steps.merged(reduction, number, place, cell)
         return (
+            *more,
             AnyOf(
                 (Compare("==", held, Int(0)), *better),
-                (*meets, *improve, When((Compare("==", held, Int(0)),), first)),
+                (*meets, *improve, *merged, When((Compare("==", held, Int(0)),), first)),
             ),
         )
+
+    def _mark(self, number: int, cell: Local) -> Step:
+        """A bucket that holds nothing yet is marked."""
+        empty = Compare("==", At(f"p{number}", cell), Int(0))
+        return When((empty,), (Put(f"p{number}", cell, Int(1)), self._fill(number)))
 
     def _meet(self, join: SynopsisJoin, case: Case, place: int, amount: Number) -> tuple[Step, ...]:
         """The rows that a bucket of `place` makes with the buckets of the other inputs."""
@@ -315,22 +347,25 @@ class _Builder:
         ]
         inner = self._loops(join, case, [*bound, place], rest, amount)
         tests = tuple(
-            Compare(cast(Literal["<="], link.op), _value(link.left), _value(link.right))
+            Compare(cast(Literal["<="], link.op), self._value(link.left), self._value(link.right))
             for link in links
         )
-        if reduction.keep is Keep.EXTREME:
+        if reduction.keep in MARKED:
             # Those that links to inputs further in ask for, too.
-            used = sorted({each.best for link in case.links for each in _bests(link, place)})
-            bests = tuple(Set(_best(place, k), At(f"v{number}_{k}", cell)) for k in used)
+            used = {each.best for link in case.links for each in _bests(link, place)}
+            used |= {x.best for x in case.given if isinstance(x, BestOf) and x.input == place}
+            bests = tuple(Set(_best(place, k), At(f"v{number}_{k}", cell)) for k in sorted(used))
+            held = aggregate_steps.of_bucket(reduction, number, place, cell)
             body: tuple[Step, ...] = (
                 When(
-                    (Compare("!=", At(f"p{number}", cell), Int(0)),), (*bests, When(tests, inner))
+                    (Compare("!=", At(f"p{number}", cell), Int(0)),),
+                    (*bests, When(tests, (*held, *inner))),
                 ),
             )
         else:
             body = (When((Compare("!=", At(f"v{number}_0", cell), Int(0)), *tests), inner),)
         if not reduction.dense:
-            array = f"p{number}" if reduction.keep is Keep.EXTREME else f"v{number}_0"
+            array = f"p{number}" if reduction.keep in MARKED else f"v{number}_0"
             return (HeldPlaces(cell.name, array, (*self._decode(place, reduction), *body)),)
         body = (Set(cell.name, _place(place, reduction)), *body)
         for at in reversed(range(len(reduction.keys))):
@@ -349,11 +384,13 @@ class _Builder:
                 (link.left, link.op, link.right),
                 (link.right, _FLIPPED[link.op], link.left),
             ):
-                if not (isinstance(mine, KeyOf) and mine.input == place and mine.key == at):
+                if not (isinstance(mine, KeyOf) and (mine.input, mine.key) == (place, at)):
                     continue
+                if mine.table is not None:
+                    continue  # the key says nothing of what is compared
                 if place in _inputs_of(other):
                     continue
-                value = plus(_value(other), -mine.offset)
+                value = plus(self._value(other), -mine.offset)
                 if op == "==":
                     inside = (
                         Compare(">=", Local(name), Int(key.low)),
@@ -378,17 +415,78 @@ class _Builder:
                 key = join.inputs[column.input][case.reductions[column.input]].keys[column.key]
                 if key.null_of is not None:
                     null = Compare(">", Local(_key(column.input, column.key)), Int(key.high))
-            columns.append(_value(column))
+            columns.append(self._value(column))
             nulls.append(null)
         if not join.counts:
-            return self._emit(columns, nulls, Int(1))
-        steps: list[Step] = [Set("w", amount)]
-        for place, part in enumerate(case.reductions):
-            reduction = join.inputs[place][part]
-            counted = At(f"v{self._numbers[id(reduction)]}_0", Local(_cell(place)))
-            if place != arriving:
-                steps.append(Times("w", counted))
+            steps = self._given(join, case, {}, columns, nulls)
+            return (*steps, *self._emit(columns, nulls, Int(1)))
+        counts = {
+            place: amount if place == arriving else counted
+            for place in range(len(join.inputs))
+            if (counted := self._counted(join, case, place)) is not None
+        }
+        steps = self._given(join, case, counts, columns, nulls)
+        if len(counts) < len(join.inputs):
+            return (*steps, *self._emit(columns, nulls, Int(1)))  # nobody asks for it
+        steps.append(Set("w", amount))
+        steps += [Times("w", each) for place, each in counts.items() if place != arriving]
         return (*steps, *self._emit(columns, nulls, Local("w")))
+
+    def _counted(self, join: SynopsisJoin, case: Case, place: int) -> Number | None:
+        """How many rows the bucket of an input has; None if it does not say."""
+        reduction = join.inputs[place][case.reductions[place]]
+        if reduction.keep is Keep.AGGREGATE:
+            rows = aggregate_steps.rows_of(reduction)
+            return None if rows is None else Local(aggregate_steps.number_of(place, rows))
+        return At(f"v{self._numbers[id(reduction)]}_0", Local(_cell(place)))
+
+    def _given(
+        self,
+        join: SynopsisJoin,
+        case: Case,
+        counts: Mapping[int, Number],
+        columns: list[Number],
+        nulls: list[Condition | bool],
+    ) -> list[Step]:
+        """What the buckets give to a group: more columns of the row, and the steps before it."""
+        steps: list[Step] = []
+        for each in case.given:
+            if isinstance(each, BestOf):
+                columns.append(self._value(each))
+                nulls.append(False)
+                continue
+            reduction = join.inputs[each.input][case.reductions[each.input]]
+            number = Local(aggregate_steps.number_of(each.input, each.held))
+            there = Local(aggregate_steps.there_is(each.input, each.held))
+            if reduction.held[each.held].fold.adds:
+                target = Local(f"g{len(columns)}")
+                steps.append(Set(target.name, number))
+                steps += [Scale(target.name, n) for i, n in counts.items() if i != each.input]
+                number = target
+            columns.append(number)
+            nulls.append(Compare("==", there, Int(0)))
+        return steps
+
+    def _value(self, held: Held) -> Number:
+        """A number that a bucket speaks for, from the registers."""
+        match held:
+            case KeyOf(place, key, offset):
+                number: Number = Local(_key(place, key))
+                table = table_of(held)
+                if table is not None:
+                    number = At(_table(self._tables[table]), number)
+                return plus(number, offset)
+            case BestOf(place, best, offset):
+                return plus(Local(_best(place, best)), offset)
+            case Constant(value):
+                table = table_of(held)
+                if table is not None:
+                    return At(_table(self._tables[table]), Int(0))
+                return Int(value if isinstance(value, int) else 0)
+            case LeastOf(operands):
+                return least(self._value(each) for each in operands)
+            case GreatestOf(operands):
+                return greatest(self._value(each) for each in operands)
 
     # Small pieces ----------------------------------------------------------------------------
 
@@ -468,19 +566,8 @@ def _sum(terms: Sequence[tuple[Number, int]]) -> Number:
     return Int(0) if total is None else total
 
 
-def _value(held: Held) -> Number:
-    """A number that a bucket speaks for, from the registers."""
-    match held:
-        case KeyOf(place, key, offset):
-            return plus(Local(_key(place, key)), offset)
-        case BestOf(place, best, offset):
-            return plus(Local(_best(place, best)), offset)
-        case Constant(value):
-            return Int(value or 0)
-        case LeastOf(operands):
-            return least(_value(each) for each in operands)
-        case GreatestOf(operands):
-            return greatest(_value(each) for each in operands)
+def _table(number: int) -> str:
+    return f"t{number}"
 
 
 def _inputs_of(held: Held) -> set[int]:

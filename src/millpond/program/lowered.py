@@ -16,6 +16,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from millpond.program.delta import Batch, Delta
+from millpond.program.group_bulk import group_answer
+from millpond.program.grouping import GroupedProgram
 from millpond.program.partial import Merger
 from millpond.program.program import Program
 from millpond.program.store import State
@@ -34,6 +36,8 @@ class Lowered(Protocol):
 
 def answer(program: Program, state: State) -> Delta | None:
     """The answer that a state stands for; None where nothing is remembered."""
+    if isinstance(program, GroupedProgram):
+        return group_answer(program, state)
     return Merger(program).answer(state)
 
 

@@ -15,7 +15,9 @@ from enum import StrEnum
 from functools import cached_property
 from math import prod
 
+from millpond.program.accumulator import Accumulator, arrays
 from millpond.program.expression import Condition, Number, fields
+from millpond.program.line import Position
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,8 @@ class Keep(StrEnum):
     COUNT = "count"
     FLAG = "flag"
     EXTREME = "extreme"
+    AGGREGATE = "aggregate"
+    """Numbers of columns of the rows."""
     NOTHING = "nothing"
     """Nobody looks rows of this input up: they only pass through."""
 
@@ -58,6 +62,8 @@ class Best:
     name: str
     value: Number
     least: bool
+    whole: bool = True
+    """Whether it is an integer, and not a place between them (`near.py`)."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +84,8 @@ class Reduction:
     """How many buckets rows can reach: the certificate of this store."""
     dense: bool = True
     """Whether a bucket's place says its key, so that the key takes no memory."""
+    held: tuple[Accumulator, ...] = ()
+    """Of aggregates: the numbers that a bucket keeps behind its best values."""
 
     @cached_property
     def slots(self) -> int:
@@ -86,15 +94,29 @@ class Reduction:
 
     @property
     def values(self) -> int:
-        """How many values a bucket holds."""
+        """How many arrays hold what a bucket holds."""
+        if self.keep is Keep.AGGREGATE:
+            return len(self.bests) + len(arrays(self.held))
         return 0 if self.keep is Keep.NOTHING else max(1, len(self.bests))
+
+    @property
+    def units(self) -> int:
+        """How many units a bucket holds beside its key."""
+        return len(self.bests) + len(self.held) if self.keep is Keep.AGGREGATE else self.values
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the state behind those of the key."""
+        if self.keep is Keep.AGGREGATE:
+            return (*(best.name for best in self.bests), *arrays(self.held))
+        return tuple(best.name for best in self.bests) or (self.keep.value,)
 
     @property
     def certificate(self) -> int:
         """The most units that the store can ever hold."""
         if self.keep is Keep.NOTHING:
             return 0
-        return self.buckets * (self.values + (0 if self.dense else len(self.keys)))
+        return self.buckets * (self.units + (0 if self.dense else len(self.keys)))
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -107,15 +129,18 @@ class Reduction:
         yield from self.guard
         yield from (key.value for key in self.keys)
         yield from (best.value for best in self.bests)
+        yield from (found for each in self.held for found in each.expressions)
 
 
 @dataclass(frozen=True)
 class KeyOf:
-    """The value of a key of an input's bucket, plus a constant."""
+    """The value of a key of an input's bucket, plus a constant; with a table, what that says of the
+    key."""
 
     input: int
     key: int
     offset: int = 0
+    table: tuple[Position, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -131,7 +156,7 @@ class BestOf:
 class Constant:
     """A value that every row of the case has; None is NULL."""
 
-    value: int | None
+    value: Position | None
 
 
 @dataclass(frozen=True)
@@ -158,12 +183,23 @@ class Link:
 
 
 @dataclass(frozen=True)
+class HeldOf:
+    """A number that an input's bucket keeps of its rows, as a contribution to a group: a sum or a
+    count comes as often as rows of the other inputs meet it."""
+
+    input: int
+    held: int
+
+
+@dataclass(frozen=True)
 class Case:
     """A reduction of each input, the conditions between their buckets, and the rows they make."""
 
     reductions: tuple[int, ...]
     links: tuple[Link, ...]
     columns: tuple[Held, ...]
+    given: tuple[HeldOf | BestOf, ...] = ()
+    """Of aggregates: the columns behind those, which are numbers of the rows of a bucket."""
 
 
 @dataclass(frozen=True)
@@ -226,6 +262,8 @@ class EmittedSet:
     keep = Keep.FLAG
     bests: tuple[Best, ...] = ()
     values = 1
+    units = 1
+    columns = (Keep.FLAG.value,)
 
     @cached_property
     def slots(self) -> int:
@@ -236,4 +274,23 @@ class EmittedSet:
         return self.buckets * (1 + (0 if self.dense else len(self.keys)))
 
 
-Operator = Select | SynopsisJoin | EmittedSet
+@dataclass(frozen=True)
+class RowSet:
+    """The rows already given, as they are: where what tells them apart is not what is kept."""
+
+    width: int
+    buckets: int
+    keys: tuple[Key, ...] = ()
+    keep = Keep.FLAG
+    bests: tuple[Best, ...] = ()
+    values = 1
+    units = 1
+    columns = ()
+    dense = False
+
+    @property
+    def certificate(self) -> int:
+        return self.buckets * (1 + self.width)
+
+
+Operator = Select | SynopsisJoin | EmittedSet | RowSet

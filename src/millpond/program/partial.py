@@ -10,15 +10,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from millpond.program.delta import Delta, IntArray
-from millpond.program.interpret import Step, interpreted, run_step
+from millpond.program.delta import Columns, Delta, IntArray
+from millpond.program.interpret import Step, interpreted, run_step, tables_of
 from millpond.program.kernel import partial_kernel
-from millpond.program.operator import Keep, Reduction
+from millpond.program.operator import Constant, EmittedSet, Keep, Reduction
 from millpond.program.program import Program
-from millpond.program.store import KeyedArray, State, Store, encode
+from millpond.program.shown import objects
+from millpond.program.store import KeyedArray, RowStore, State, Store, encode
+from millpond.schema import Row
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,8 @@ class Partial:
     """How many rows fell into the bucket."""
     bests: tuple[IntArray, ...]
     at: IntArray
+    held: tuple[IntArray, ...] = ()
+    """Of aggregates: each number of the bucket's rows, and whether there is one."""
 
     def __len__(self) -> int:
         return len(self.cell)
@@ -42,6 +47,7 @@ class Partial:
             self.amount[places],
             tuple(each[places] for each in self.bests),
             self.at[places],
+            tuple(each[places] for each in self.held),
         )
 
 
@@ -52,6 +58,7 @@ class Merger:
         self._program = program
         self._kernel = partial_kernel(program)
         self._bests = sum(name.startswith("best") for name in self._kernel.arrays)
+        self._held = sum(name.startswith(("held", "there")) for name in self._kernel.arrays)
 
     @cached_property
     def _step(self) -> Step:
@@ -80,6 +87,15 @@ class Merger:
                 )
                 for k in range(self._bests)
             ),
+            *(
+                np.concatenate(
+                    [
+                        each.held[k] if k < len(each.held) else np.zeros(len(each), np.int64)
+                        for each in partials
+                    ]
+                )
+                for k in range(self._held)
+            ),
         ]
         if ordered:
             order = np.argsort(columns[1], kind="stable")
@@ -93,7 +109,7 @@ class Merger:
             selector,
             range(size),
             at,
-            arrays,
+            [*arrays, *tables_of(self._program)],
             wide=lambda: interpreted(self._kernel, trapping=False),
         )
 
@@ -102,19 +118,45 @@ class Merger:
         has it, Q(Syn(s1), ..., Syn(sn)) = Q(s1, ..., sn).  None where nothing is remembered.
         """
         program = self._program
-        join = program.join
-        if join is None:
+        if program.selects or not program.joins:
             return None
+        given = state.stores[-1] if state.stores else None
+        if program.shown is not None and isinstance(given, RowStore):
+            return program.shown.of_given(given).consolidate()
+        if program.emitted is not None and len(program.joins) > 1:
+            return self._of_emitted(state, program.emitted)
         again = program.empty()
         if state.wide:
             again.widen()
-        passing = join.inputs[0][0].keep is Keep.NOTHING
+        passing = program.joins[0].inputs[0][0].keep is Keep.NOTHING
         partials = [
             _held(number, state.stores[-1] if passing else store)
             for number, store in enumerate(state.stores)
             if isinstance(store.spec, Reduction)
         ]
-        return self.merge(again, partials).consolidate()
+        return finished(program, again, self.merge(again, partials)).consolidate()
+
+    def _of_emitted(self, state: State, emitted: EmittedSet) -> Delta:
+        """The rows given, by their keys; the columns that are no keys are constant."""
+        names = self._program.names
+        at = {key.name: place for place, key in enumerate(emitted.keys)}
+        fixed: dict[str, Any] = {
+            name: column.value
+            for name, column in zip(names, self._program.joins[0].cases[0].columns, strict=True)
+            if isinstance(column, Constant)
+        }
+        rows: list[tuple[Any, ...]] = [
+            tuple(row[at[name]] if name in at else fixed[name] for name in names)
+            for row in state.stores[-1].table()[1]
+        ]
+        found = Columns.of(names, rows)
+        return Delta(
+            names,
+            tuple(found.values[name] for name in names),
+            tuple(found.nulls[name].astype(bool) for name in names),
+            np.zeros(len(rows), dtype=np.int64),
+            np.ones(len(rows), dtype=np.int64),
+        ).consolidate()
 
     def improving(self, state: State, partial: Partial) -> Partial:
         """Without what changes nothing: under DISTINCT, buckets that already hold as much."""
@@ -135,6 +177,9 @@ class Merger:
 
     def _not_given(self, state: State, partial: Partial) -> IntArray:
         """Rows that only pass through have the keys of the set of rows given."""
+        emitted = self._program.emitted
+        if emitted is None or not self._tells(partial, emitted):
+            return np.ones(len(partial), dtype=bool)
         given = state.stores[-1].values[0]
         if isinstance(given, KeyedArray):
             return np.array([not given[place] for place in partial.cell.tolist()], dtype=bool)
@@ -142,14 +187,32 @@ class Merger:
         return empty
 
 
+    def _tells(self, partial: Partial, emitted: EmittedSet) -> bool:
+        """Whether rows that pass through have the keys of the set of rows given."""
+        spec = self._program.stores[partial.number]
+        mine, theirs = ([(x.low, x.size) for x in each.keys] for each in (spec, emitted))
+        return len(self._program.joins) == 1 and mine == theirs
+
+
+def finished(
+    program: Program, state: State, delta: Delta, rows: Sequence[Sequence[Row]] = ()
+) -> Delta:
+    """What is shown of the rows that came out of the steps."""
+    if program.shown is None:
+        return delta
+    last = state.stores[-1] if state.stores else None
+    given = last if isinstance(last, RowStore) else None
+    return program.shown.changes(delta, rows, given, state)
+
+
 def _held(number: int, store: Store) -> Partial:
     """The buckets of a store as a partial of one instant."""
     places = list(store.places())
     extreme = store.spec.keep is Keep.EXTREME
-    values = [np.array([each[place] for place in places], dtype=object) for each in store.values]
+    values = [objects([each[place] for place in places]) for each in store.values]
     return Partial(
         number,
-        np.array(places, dtype=object),
+        objects(places),
         np.ones(len(places), dtype=object) if extreme else values[0],
         tuple(values) if extreme else (),
         np.zeros(len(places), dtype=np.int64),
@@ -188,6 +251,9 @@ class Undo:
             if store.spec.keep is Keep.EXTREME:
                 store.present[cell] = present
         given = self._state.stores[-1]
+        if not isinstance(given.spec, EmittedSet):
+            self._state.filled[:] = self._filled
+            return  # rows are let through behind the steps
         columns = list(emitted.names)
         places = [columns.index(key.name) for key in given.spec.keys]
         for row, _, _ in emitted.rows():

@@ -33,10 +33,12 @@ from millpond.program.tick import (
     Arm,
     Digit,
     Emit,
+    Grow,
     Held,
     Kernel,
     Put,
     Range,
+    Scale,
     Set,
     Step,
     Times,
@@ -109,12 +111,27 @@ class _Printer:
                 by = number(factor)
                 check = [f"if {target} > {_LARGEST} // {by}:", *self._trap()]
                 return [*(check if self._trapping else []), f"{target} *= {by}"]
+            case Scale(target, factor):
+                return self._scale(target, number(factor))
+            case Grow(target, amount):
+                return self._grow(target, number(amount))
             case AddTo(array, index, amount):
                 element, by = f"{array}[{number(index)}]", number(amount)
                 check = [f"if {element} > {_LARGEST} - {by}:", *self._trap()]
                 return [*(check if self._trapping else []), f"{element} += {by}"]
             case Emit():
                 return self._emit(step)
+
+    def _scale(self, target: str, by: str) -> list[str]:
+        far = f"{by} > {_LARGEST} // abs({target}) or {by} < -({_LARGEST} // abs({target}))"
+        check = [f"if {target} != 0 and ({far}):", *self._trap()]
+        return [*(check if self._trapping else []), f"{target} = {target} * {by}"]
+
+    def _grow(self, target: str, by: str) -> list[str]:
+        above = f"{by} > 0 and {target} > {_LARGEST} - {by}"
+        below = f"{by} < 0 and {target} < -{_LARGEST} - {by}"
+        check = [f"if ({above}) or ({below}):", *self._trap()]
+        return [*(check if self._trapping else []), f"{target} = {target} + {by}"]
 
     def _trap(self) -> list[str]:
         return [f"    return i, {self._arm}, out, before"]

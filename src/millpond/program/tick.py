@@ -84,6 +84,22 @@ class Times:
 
 
 @dataclass(frozen=True)
+class Scale:
+    """`target` is multiplied by a number of either sign; a product past 64 bits traps."""
+
+    target: str
+    factor: Number
+
+
+@dataclass(frozen=True)
+class Grow:
+    """A number of either sign is added to `target`; a sum past 64 bits traps."""
+
+    target: str
+    amount: Number
+
+
+@dataclass(frozen=True)
 class AddTo:
     """An element of an array grows; a sum past 64 bits traps."""
 
@@ -101,7 +117,7 @@ class Emit:
     weight: Number
 
 
-Step = Set | Put | When | AnyOf | Range | Held | Digit | Times | AddTo | Emit
+Step = Set | Put | When | AnyOf | Range | Held | Digit | Times | Scale | Grow | AddTo | Emit
 
 
 @dataclass(frozen=True)

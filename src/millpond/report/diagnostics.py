@@ -27,6 +27,14 @@ def render_diagnostic(diagnostic: Diagnostic, style: Style = PLAIN) -> str:
     return "\n".join(lines)
 
 
+def render_note(note: Diagnostic, style: Style = PLAIN) -> str:
+    """What is worth knowing and wrong with nothing, in one line."""
+    head = style.paint(_COLOURS[note.severity], f"{note.severity}[{note.code}]")
+    place = [str(each) for each in note.place or () if each is not None]
+    where = f"{style.dim(':'.join(place))}: " if place else ""
+    return f"{head} {where}{printable(note.message)}"
+
+
 def _excerpt(span: Span, style: Style) -> list[str]:
     """The line of a span and a caret under it; a long line is cut around the span."""
     text = printable(span.source.line(span.line))

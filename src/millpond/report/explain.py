@@ -22,7 +22,9 @@ from millpond.program import (
     Operator,
     Program,
     Reduction,
+    RowSet,
     Select,
+    SynopsisJoin,
 )
 from millpond.program.expression import (
     Arith,
@@ -38,6 +40,7 @@ from millpond.program.expression import (
     NotNull,
     Number,
 )
+from millpond.program.grouping import GroupedProgram, Grouping, Groups, Tally
 from millpond.report.cells import cells, filled, printable
 from millpond.report.style import PLAIN, Style
 from millpond.report.verdict_json import verdict_dict
@@ -56,13 +59,16 @@ def explain_lines(
     tree = tree_lines(query.root, lambda node, room: _described(node, room, style), _WIDTH)
     lines += ["  " + each for each in tree]
     lines += [style.bold("verdict")]
-    lines += ["  " + each for each in render_verdict(verdict, style, why=True).splitlines()]
+    said = render_verdict(verdict, style, query=query, why=True)
+    lines += ["  " + each for each in said.splitlines()]
     if program is not None:
         lines += [style.bold("program")]
-        if not program.operators:
+        if not program.runs:
             lines.append("  the answer is always empty: nothing runs")
         for operator in program.operators:
             lines += ["  " + each for each in _operator(operator)]
+        if isinstance(program, GroupedProgram):
+            lines += ["  " + each for each in _grouping(program.grouping)]
     return lines
 
 
@@ -93,6 +99,8 @@ def _operator(operator: Operator) -> list[str]:
     if isinstance(operator, EmittedSet):
         keys = ", ".join(f"{key.name} in {key.low}..{key.high}" for key in operator.keys)
         return [f"emitted set by ({keys}): each row once", *_lowerings(operator)]
+    if isinstance(operator, RowSet):
+        return [f"set of rows of {operator.width} values: each row once"]
     lines = ["synopsis join" if len(operator.inputs) > 1 else "pass on"]
     for parts in operator.inputs:
         lines += [line for each in parts for line in _reduction(each)]
@@ -115,6 +123,12 @@ def _reduction(reduction: Reduction) -> list[str]:
             f"the {'least' if best.least else 'greatest'} {_number(best.value)}"
             for best in reduction.bests
         ),
+        Keep.AGGREGATE: " and ".join(
+            [
+                *(best.name for best in reduction.bests),
+                *(f"the {each.name}" for each in reduction.held),
+            ]
+        ),
     }[reduction.keep]
     per = f" per value of ({by})" if by else ""
     layout = "" if reduction.dense else ", each with its key"
@@ -122,7 +136,29 @@ def _reduction(reduction: Reduction) -> list[str]:
     return lines
 
 
+def _grouping(grouping: Grouping) -> list[str]:
+    """What is kept of each group, and of the values of each."""
+    lines = ["groups"]
+    held = " and ".join(f"the {each.name}" for each in grouping.groups.held)
+    lines.append(f"  {_kept(held or 'a mark', grouping.groups)}")
+    for each in grouping.tallies:
+        what = "how often it came" if each.keep is Keep.COUNT else "a flag"
+        lines.append(f"  {each.name}: {_kept(what, each)}")
+    return [*lines, "  steps: bulk, tick (interpreted)"]
+
+
+def _kept(what: str, store: Groups | Tally) -> str:
+    by = ", ".join(f"{key.name} in {key.low}..{key.high}" for key in store.keys)
+    per = f" per value of ({by})" if by else ""
+    layout = "" if store.dense else ", each with its key"
+    return f"keeps {what}{per}{layout}: at most {store.certificate} units"
+
+
 def _lowerings(operator: Operator) -> list[str]:
+    if isinstance(operator, SynopsisJoin) and not all(
+        best.whole for parts in operator.inputs for each in parts for best in each.bests
+    ):
+        return ["  steps: tick (interpreted)"]
     dense = getattr(operator, "dense", True)
     return [f"  steps: bulk, tick{'' if dense else ' (interpreted)'}"]
 

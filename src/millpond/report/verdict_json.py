@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millpond.memory import Reason, Verdict
+from millpond.report.elsewhere import elsewhere_dicts, pace_dict
 from millpond.report.witness import witness_dict
 
 
@@ -16,17 +17,19 @@ def verdict_dict(verdict: Verdict) -> dict[str, Any]:
         "bounded": verdict.bounded,
         "units": verdict.units,
         "bits": verdict.bits.value,
-        "given": [],
+        "given": list(verdict.given),
         "formula": verdict.formula,
         "bytes": verdict.state_bytes,
         "answer": {"memory": verdict.answer.memory.value, "units": verdict.answer.units},
         "buffer": {"memory": verdict.buffer.memory.value, "units": verdict.buffer.units},
-        "growth": verdict.growth,
+        "growth": _growth(verdict),
+        "pace": pace_dict(verdict.pace),
         "state": [
             {"of": each.of, "keeps": list(each.keeps), "kind": each.kind, "units": each.units}
             for each in verdict.state
         ],
         "because": [_reason(each) for each in verdict.because],
+        "elsewhere": elsewhere_dicts(verdict),
         "patterns": {"root": "MON" if verdict.monotonic else None},
         "witness": witness_dict(verdict),
         "fixes": [
@@ -36,10 +39,18 @@ def verdict_dict(verdict: Verdict) -> dict[str, Any]:
                 "memory": each.memory.value,
                 "units": each.units,
                 "keeps_answers": each.keeps_answers,
+                "tokens": each.tokens,
             }
             for each in verdict.fixes
         ],
     }
+
+
+def _growth(verdict: Verdict) -> str | None:
+    """With what state grows, and how fast where that is known."""
+    if verdict.growth is None or verdict.pace is None:
+        return verdict.growth
+    return f"{verdict.growth}: {verdict.pace.phrase}"
 
 
 def _reason(reason: Reason) -> dict[str, Any]:

@@ -38,6 +38,7 @@ from millpond.program import (
     State,
     SynopsisJoin,
     Undo,
+    finished,
     strides,
 )
 from millpond.run.polars_steps import COMPARE, all_of, int64, number, place
@@ -60,23 +61,39 @@ class BulkLowering:
 
     def advance(self, state: State, batch: Batch) -> Delta:
         """Takes the rows of a batch in; gives the changes they cause, not consolidated."""
+        return finished(self.program, state, self._stepped(state, batch), batch.rows)
+
+    def _stepped(self, state: State, batch: Batch) -> Delta:
+        """What comes out of the steps."""
         if not len(batch) or not self.program.operators:
             return Delta.empty(self._names)
-        join, select = self.program.join, self.program.select
+        if state.wide or not self._whole(batch):
+            return self._rows.stepped(state, batch)
         frames = self._frames(batch)
-        if select is not None:
-            return self._select(select, frames)
-        assert join is not None
-        if state.wide:
-            return self._rows.advance(state, batch)
+        deltas = [self._select(each, frames) for each in self.program.selects]
+        if self.program.joins:
+            deltas.append(self._joined(state, batch, frames))
+        return Delta.concat(self._names, deltas)
+
+    def _whole(self, batch: Batch) -> bool:
+        """Whether all columns are of 64-bit integers."""
+        return self.program.whole and not any(
+            columns.values[name].dtype == object
+            for columns, stream in zip(batch.columns, self.program.inputs, strict=True)
+            for name in stream.columns
+        )
+
+    def _joined(self, state: State, batch: Batch, frames: dict[str, pl.DataFrame]) -> Delta:
         reduced = self._reduce(frames)
-        if not join.counts:
+        if not any(each.counts for each in self.program.joins):
             return self._as_set(state, reduced, batch.at)
         if batch.at[0] == batch.at[-1]:
             return self._merger.merge(state, [_grouped(each, batch.at) for each in reduced])
         if sum(len(frame) for _, _, frame in reduced) <= _FEW or not self._counts_fit(state, batch):
-            return self._rows.advance(state, batch)
-        return self._counted(state, join, reduced, batch.at)
+            rows = [_each(number_, spec, frame) for number_, spec, frame in reduced]
+            return self._merger.merge(state, rows, ordered=True)
+        deltas = [self._counted(state, each, reduced, batch.at) for each in self.program.joins]
+        return Delta.concat(self._names, deltas)
 
     # Reducing --------------------------------------------------------------------------------
 
@@ -205,14 +222,16 @@ class BulkLowering:
         reduced: Sequence[tuple[int, Reduction, pl.DataFrame]],
         at: IntArray,
     ) -> Delta:
-        frames = {number_: frame for number_, _, frame in reduced}
         numbers = {id(spec): number_ for number_, spec, _ in reduced}
+        found = {number_: frame for number_, _, frame in reduced}
         width = len(join.inputs)
-        for number_, spec, frame in reduced:
-            place_of = next(i for i, parts in enumerate(join.inputs) if spec in parts)
-            frames[number_] = frame.with_columns(
+        frames = {
+            (number_ := numbers[id(spec)]): found[number_].with_columns(
                 (pl.col("@event") * width + place_of).alias("@order")
             )
+            for place_of, parts in enumerate(join.inputs)
+            for spec in parts
+        }
         deltas = []
         for case in join.cases:
             stores = [numbers[id(join.inputs[i][part])] for i, part in enumerate(case.reductions)]
@@ -381,8 +400,13 @@ def _between_instants(at: IntArray, start: int, stop: int) -> int:
 
 def _held(held: Held) -> pl.Expr:
     match held:
-        case KeyOf(input_, key, offset):
+        case KeyOf(input_, key, offset, None):
             return pl.col(f"k{input_}_{key}") + offset
+        case KeyOf(input_, key, offset, table):
+            said = pl.Series(table or (), dtype=pl.Int64)
+            numbers = pl.Series(range(len(said)), dtype=pl.Int64)
+            digit = pl.col(f"k{input_}_{key}")
+            return digit.replace_strict(numbers, said, default=0, return_dtype=pl.Int64) + offset
         case Constant(value):
             return pl.lit(value, dtype=pl.Int64)
         case LeastOf(operands):

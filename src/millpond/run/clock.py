@@ -9,10 +9,21 @@ clock goes back, and none sees wall time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from millpond.run.contents import BEFORE, NEVER, Moment
 from millpond.schema import Stream
+
+
+class ClockKept(NamedTuple):
+    """A clock as it stands; `marks` are the watermarks of the streams that have not ended, where
+    each has its own."""
+
+    now: Moment
+    read: Moment
+    largest: Moment
+    marks: Mapping[str, Moment]
 
 
 class ArrivalClock:
@@ -51,6 +62,17 @@ class QueryClock:
 
     def end(self, stream: str) -> None:
         """A stream has ended."""
+
+    def close(self, through: Moment) -> None:
+        """All instants through this one have been said, and a row of them is late."""
+        self._to(through + 1)
+
+    def snapshot(self) -> ClockKept:
+        """How far it is, to `restore` later."""
+        return ClockKept(self.now, self.read, self.largest, dict.fromkeys(self._streams, BEFORE))
+
+    def restore(self, kept: ClockKept) -> None:
+        self.now, self.read, self.largest = kept.now, kept.read, kept.largest
 
     def _to(self, to: Moment) -> None:
         self.now = max(self.now, to)
@@ -92,6 +114,13 @@ class InterleavedClock(QueryClock):
             self.largest = max(self.largest, last)
             self.set(last)
 
+    def snapshot(self) -> ClockKept:
+        return super().snapshot()._replace(marks=dict.fromkeys(sorted(self._open), BEFORE))
+
+    def restore(self, kept: ClockKept) -> None:
+        super().restore(kept)
+        self._open = set(kept.marks)
+
 
 class SeparateClock(QueryClock):
     """Of a source for each stream: the smallest of their watermarks, but for those that ended.
@@ -105,10 +134,18 @@ class SeparateClock(QueryClock):
 
     def row(self, stream: str, at: int) -> None:
         super().row(stream, at)
-        self._marks[stream] = max(self._marks[stream], at - self._delay(stream))
+        mark = self._marks.get(stream, BEFORE)  # One that had ended, and goes on, is back.
+        self._marks[stream] = max(mark, at - self._delay(stream))
         self._to(min(self._marks.values()))
 
     def end(self, stream: str) -> None:
         self._marks.pop(stream, None)
         if self._marks:
             self._to(min(self._marks.values(), default=NEVER))
+
+    def snapshot(self) -> ClockKept:
+        return super().snapshot()._replace(marks=dict(self._marks))
+
+    def restore(self, kept: ClockKept) -> None:
+        super().restore(kept)
+        self._marks = dict(kept.marks)

@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from millpond.schema import Row, Stream
 
@@ -24,6 +25,22 @@ NEVER: Moment = math.inf
 Lived = tuple[Row, Moment, Moment]
 """A row with its lifetime: the instant at which it came in (BEFORE where that is not known) and
 the one at which it leaves."""
+
+
+class LogKept(NamedTuple):
+    """The first `size` rows of a log, and their instants."""
+
+    rows: Sequence[Row]
+    at: Sequence[int]
+    size: int
+
+
+class HistoryKept(NamedTuple):
+    """The first `size` changes of a table, and when they took effect."""
+
+    changes: Sequence[tuple[Row, bool]]
+    at: Sequence[Moment]
+    size: int
 
 
 class Log:
@@ -39,6 +56,14 @@ class Log:
     def add(self, row: Row, at: int) -> None:
         self.rows.append(row)
         self.at.append(at)
+
+    def snapshot(self) -> LogKept:
+        return LogKept(self.rows, self.at, len(self.rows))
+
+    def restore(self, kept: LogKept) -> None:
+        """Takes what an empty log was given elsewhere."""
+        self.rows[:] = kept.rows[: kept.size]
+        self.at[:] = kept.at[: kept.size]
 
     def until(self, now: Moment) -> int:
         """How many rows there are up to an instant, its own included."""
@@ -67,6 +92,14 @@ class History:
         """One more change; those of the first contents come first and have no instant."""
         self.at.append(at)
         self._changes.append((row, inserts))
+
+    def snapshot(self) -> HistoryKept:
+        return HistoryKept(self._changes, self.at, len(self.at))
+
+    def restore(self, kept: HistoryKept) -> None:
+        """Takes what an empty history was given elsewhere."""
+        self._changes[:] = kept.changes[: kept.size]
+        self.at[:] = kept.at[: kept.size]
 
     def held(self, now: Moment) -> list[Lived]:
         """What the table holds after the changes of an instant, with the instants of insertion.

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, cast
 from millpond.plan import Alias, Change, Changes, Node, Query, Results, Scan, Window, nodes, scans
 from millpond.run.contents import BEFORE, NEVER, Bag, Contents, Lived, Log, Moment
 from millpond.run.definition_nodes import Builder, bag
+from millpond.run.kept import AnswersKept, DefinitionKept
 from millpond.run.values import order_key
 from millpond.run.windows import RangeWindow, RowsWindow, Slid
 from millpond.schema import Row
@@ -59,6 +60,7 @@ class Answers:
         self._derived: list[Derived] = []
         builder = Builder(contents, self._derive, external=external)
         self._ask = builder.build(node)
+        self.fields = node.fields
         self._leaves = builder.leaves
         self._streams = [contents.logs[each] for each in _names(node, streams=True)]
         self._tables = [contents.tables[each] for each in _names(node, streams=False)]
@@ -115,6 +117,10 @@ class Answers:
         self._last = _Look(self._scheduled(at) or now != before, before, now, lived)
         return self._last
 
+    def answer(self) -> Bag:
+        """The answer at the moment that was last looked at."""
+        return self._last.now
+
     def boundary_from(self, at: Moment) -> Moment:
         """The first boundary at which what happens at a moment can be seen."""
         return min((each.boundary_from(at) for each in self.boundaries), default=NEVER)
@@ -131,6 +137,26 @@ class Answers:
         if self.sliding:
             return any(each.is_boundary(at) for each in self.boundaries)
         return any(each.has(at) for each in (*self._streams, self._contents.ticks))
+
+    def all(self) -> Iterator[Answers]:
+        """This plan, and every plan that one of its derived streams runs."""
+        yield self
+        for each in self._derived:
+            yield from each.all()
+
+    def logs(self) -> Iterator[Derived]:
+        """Every derived stream, from the top down."""
+        for each in self._derived:
+            yield each
+            yield from each.logs()
+
+    def snapshot(self) -> AnswersKept:
+        """How far it is; its derived streams have snapshots of their own."""
+        return AnswersKept(self._now, self._asked, self._last.now)
+
+    def restore(self, kept: AnswersKept) -> None:
+        self._now, self._asked = kept.now, kept.asked
+        self._last = _Look(False, kept.last, kept.last, [])
 
     def units(self) -> int:
         """Attribute values held by derived streams."""
@@ -170,6 +196,16 @@ class Given:
                 return went
         return seen.now | came
 
+    def all(self) -> Iterator[Answers]:
+        yield from self.answers.all()
+        if self._between is not None:
+            yield from self._between.eager.all()
+
+    def logs(self) -> Iterator[Derived]:
+        yield from self.answers.logs()
+        if self._between is not None:
+            yield from self._between.eager.logs()
+
     def units(self) -> int:
         return self.answers.units() + (0 if self._between is None else self._between.units())
 
@@ -192,26 +228,26 @@ class _Between:
     """
 
     def __init__(self, eager: Answers, sliding: Answers) -> None:
-        self._eager = eager
+        self.eager = eager
         self._sliding = sliding
         self._inclusive = all(each.by_rows for each in sliding.boundaries)
 
     def next_due(self) -> Moment:
         """When what happens next has to be said."""
-        due = self._eager.next_due()
+        due = self.eager.next_due()
         return NEVER if due == NEVER else self._sliding.boundary_from(due)
 
     def take(self, at: int) -> tuple[Bag, Bag]:
         """What came and what went since the last refresh, added up."""
         came, went = Bag(), Bag()
-        while (due := self._eager.next_due()) < at or (self._inclusive and due == at):
-            seen = self._eager.look(int(due))
+        while (due := self.eager.next_due()) < at or (self._inclusive and due == at):
+            seen = self.eager.look(int(due))
             came += seen.now - seen.before
             went += seen.before - seen.now
         return came, went
 
     def units(self) -> int:
-        return self._eager.units()
+        return self.eager.units()
 
 
 class GivenResults:
@@ -231,6 +267,12 @@ class GivenResults:
         given = entered | (seen.now - seen.before)
         return given if seen.instant or given else None
 
+    def all(self) -> Iterator[Answers]:
+        yield from self.answers.all()
+
+    def logs(self) -> Iterator[Derived]:
+        yield from self.answers.logs()
+
     def units(self) -> int:
         return self.answers.units()
 
@@ -240,6 +282,7 @@ class Derived:
 
     def __init__(self, node: Changes | Results, contents: Contents, *, external: bool) -> None:
         self.log = Log()
+        self.fields = node.fields
         self._width = len(node.fields)
         self._run = (
             GivenResults(node, contents)
@@ -250,6 +293,12 @@ class Derived:
     @property
     def boundaries(self) -> list[Slid]:
         return self._run.answers.boundaries
+
+    def all(self) -> Iterator[Answers]:
+        return self._run.all()
+
+    def logs(self) -> Iterator[Derived]:
+        return self._run.logs()
 
     def next_due(self) -> Moment:
         return self._run.next_due()
@@ -276,10 +325,13 @@ class DefinitionRun:
     """
 
     def __init__(self, query: Query, *, every: bool = False) -> None:
+        self.query = query
         self.contents = Contents(query.sources)
+        self._every = every
         self._given: Given | None = None
         self._answers: Answers | None = None
         self._now = 0
+        self._said = Bag()
         root = unaliased(query.root)
         if isinstance(root, Changes):
             self._given = Given(root, self.contents, external=False, every=every)
@@ -288,9 +340,7 @@ class DefinitionRun:
 
     def next_due(self) -> Moment:
         """The next moment at which there may be an instant."""
-        run = self._answers if self._given is None else self._given
-        assert run is not None
-        return run.next_due()
+        return self._plan.next_due()
 
     def refreshes(self, end: Moment, *, inclusive: bool = False) -> Iterator[Refresh]:
         """The instants before a time that have not been said yet; with `inclusive`, its own too."""
@@ -299,10 +349,19 @@ class DefinitionRun:
             if changes is not None:
                 yield Refresh(int(due), changes)
 
+    @property
+    def _plan(self) -> Given | Answers:
+        plan = self._answers if self._given is None else self._given
+        assert plan is not None
+        return plan
+
     def _at(self, at: int) -> list[tuple[Row, int]] | None:
         if self._given is not None:
             given = self._given.at(at)
-            return None if given is None else list(given.items())
+            if given is None:
+                return None
+            self._said = given
+            return list(given.items())
         assert self._answers is not None
         seen = self._answers.look(at)
         if not seen.instant:
@@ -322,11 +381,49 @@ class DefinitionRun:
         for refresh in self.refreshes(self._now, inclusive=True):
             yield from refresh.changes
 
+    def answer(self) -> Bag:
+        """The answer after the last instant that was said; of rows that are given at instants,
+        those of the last one."""
+        return self._said if self._answers is None else self._answers.answer()
+
+    def answers(self) -> list[Answers]:
+        """The plans that are asked, from the top down."""
+        return list(self._plan.all())
+
+    def derived(self) -> list[Derived]:
+        """The derived streams, from the top down."""
+        return list(self._plan.logs())
+
+    def snapshot(self) -> DefinitionKept:
+        """All that it holds, to go back to or to go on from."""
+        contents = self.contents
+        return DefinitionKept(
+            {name: log.snapshot() for name, log in contents.logs.items()},
+            {name: table.snapshot() for name, table in contents.tables.items()},
+            contents.ticks.snapshot(),
+            [each.snapshot() for each in self.answers()],
+            [each.log.snapshot() for each in self.derived()],
+            self._said,
+        )
+
+    def restored(self, kept: DefinitionKept) -> DefinitionRun:
+        """A run of the same query that goes on from a snapshot."""
+        run = DefinitionRun(self.query, every=self._every)
+        for name, log in kept.logs.items():
+            run.contents.logs[name].restore(log)
+        for name, table in kept.tables.items():
+            run.contents.tables[name].restore(table)
+        run.contents.ticks.restore(kept.ticks)
+        for answers, said in zip(run.answers(), kept.answers, strict=True):
+            answers.restore(said)
+        for derived, log in zip(run.derived(), kept.derived, strict=True):
+            derived.log.restore(log)
+        run._said = kept.said
+        return run
+
     def units(self) -> int:
         """Attribute values held: all of the input, and all of derived streams."""
-        run = self._answers if self._given is None else self._given
-        assert run is not None
-        return self.contents.units() + run.units()
+        return self.contents.units() + self._plan.units()
 
 
 def unaliased(node: Node) -> Node:

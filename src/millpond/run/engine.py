@@ -1,29 +1,26 @@
 """The local engine: a program, its state, and the lowering that advances it.
 
-Batches of rows go in, consolidated changes come out; how input is cut into batches never shows.
-Which lowering takes a batch is decided while running: the compiled step where it is at hand, else
-the interpreter for a few rows and Polars for many, until enough rows have been seen to pay for
-compiling.
+Batches of rows go in, consolidated changes come out; how input is cut into batches never shows, nor
+which lowering takes a batch (`auto.py`).
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import cast
+
+import numpy as np
 
 from millpond.diagnostic import Diagnostic, InternalError
 from millpond.program import Batch, Delta, Program, State
+from millpond.program.grouping import GroupedProgram
 from millpond.program.lowered import Lowered, answer
+from millpond.run.aggregate import tick_of
+from millpond.run.auto import Auto
+from millpond.run.group_bulk import GroupedBulk
+from millpond.run.row_step import RowStep
 from millpond.run.tick import TickLowering
-
-if TYPE_CHECKING:
-    from millpond.run.bulk import BulkLowering
-
-_FEW = 64
-"""Batches up to this many rows go through the interpreter while nothing is compiled."""
-_PAYS = 300_000
-"""After this many rows, compiling pays."""
 
 
 class Lowering(StrEnum):
@@ -36,27 +33,55 @@ class Lowering(StrEnum):
 
 
 class LocalRun:
-    """A running query in this process."""
+    """A running query in this process.
+
+    With `debug`, it advances instant by instant and compares what it holds with its certificate
+    after each.
+    """
 
     def __init__(
-        self, program: Program, *, lowering: Lowering = Lowering.AUTO, state: State | None = None
+        self,
+        program: Program,
+        *,
+        lowering: Lowering = Lowering.AUTO,
+        state: State | None = None,
+        debug: bool = False,
     ) -> None:
         self.program = program
         self.state = program.empty() if state is None else state
         self.rows = 0
         self._lowering = lowering
-        self._tick = TickLowering(program)
-        self._plain = TickLowering(program, compiled=False)
-        self._compiled: bool | None = None
+        self._tick = tick_of(program)
+        self._plain = tick_of(program, compiled=False)
+        self._auto = Auto(program, self._tick, self._plain, lambda: self._bulk)
+        self._debug = debug
 
     def advance(self, batch: Batch) -> Delta:
         """Takes the rows of whole instants in; gives the changes, one row for each."""
         self.rows += len(batch)
-        if not len(batch) or not self.program.operators:
-            return Delta.empty(tuple(each.name for each in self.program.output))
-        delta = self._chosen(len(batch)).advance(self.state, batch).consolidate()
+        if batch.first is None or not self.program.runs:
+            return Delta.empty(self.program.names)
+        if self._debug:
+            return self._step_by_step(batch)
+        delta = self._chosen.advance(self.state, batch).consolidate()
         self._check()
         return delta
+
+    def _step_by_step(self, batch: Batch) -> Delta:
+        ends = [*(np.flatnonzero(batch.at[1:] != batch.at[:-1]) + 1).tolist(), len(batch)]
+        deltas, start = [], 0
+        for end in ends:
+            step = batch.slice(start, end)
+            deltas.append(self._chosen.advance(self.state, step).consolidate())
+            self._check()
+            start = end
+        return Delta.concat(self.program.names, deltas)
+
+    def row_step(self, stream: str) -> RowStep | None:
+        """What takes rows of a stream one at a time; None where they go the way of any batch."""
+        if self._debug or not RowStep.possible(self.program, self._tick, stream):
+            return None
+        return RowStep(cast(TickLowering, self._tick), stream)
 
     def answer(self) -> Delta | None:
         """The answer now, from the state alone; None where nothing is remembered."""
@@ -67,12 +92,15 @@ class LocalRun:
         return self.state.units()
 
     @cached_property
-    def _bulk(self) -> BulkLowering:
+    def _bulk(self) -> Lowered:
+        if isinstance(self.program, GroupedProgram):
+            return GroupedBulk(self.program)
         from millpond.run.bulk import BulkLowering  # Polars takes a while to load
 
         return BulkLowering(self.program)
 
-    def _chosen(self, size: int) -> Lowered:
+    @property
+    def _chosen(self) -> Lowered:
         match self._lowering:
             case Lowering.BULK:
                 return self._bulk
@@ -81,14 +109,7 @@ class LocalRun:
             case Lowering.PLAIN:
                 return self._plain
             case Lowering.AUTO:
-                if self._tick.possible and self._compiling_pays():
-                    return self._tick
-                return self._plain if size <= _FEW else self._bulk
-
-    def _compiling_pays(self) -> bool:
-        if self._compiled is None:
-            self._compiled = self._tick.cached
-        return self._compiled or self.rows > _PAYS
+                return self._auto
 
     def _check(self) -> None:
         """The certificate is a promise: a run that breaks it has to stop."""

@@ -47,3 +47,5 @@ class Reject:
     line: int
     text: str
     diagnostic: Diagnostic
+    source: str | None = None
+    """The stream that it would have been a row of, where it came from a source of that stream."""

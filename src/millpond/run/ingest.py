@@ -13,17 +13,30 @@ import math
 import os
 import sys
 from collections.abc import Iterator
-from typing import Any, BinaryIO, Never
+from typing import Any, BinaryIO, NamedTuple, Never
 
 from millpond.diagnostic import Diagnostic, UserError, did_you_mean
 from millpond.run.controls import Controls
 from millpond.run.event import Event, Op, Reject
-from millpond.run.promises import Promises
+from millpond.run.promises import Kept, Promises
 from millpond.run.values import BadRowError, Convert, Number, short, taker
 from millpond.schema import Catalog, Form, IntegerType, Row, Stream, Value
 
 CHUNK = 1 << 20
 """Bytes asked for at a time: what has arrived is worked on before more is waited for."""
+
+
+_TAIL = 1024
+"""Bytes by which an input is known again."""
+
+
+class Mark(NamedTuple):
+    """A place between two lines of an input: what stands before it, and what was promised there."""
+
+    offset: int
+    line: int
+    tail: bytes
+    promises: Kept
 
 
 class TaggedReader:
@@ -53,6 +66,19 @@ class TaggedReader:
             parse_constant=self._no_number, parse_float=Number, object_pairs_hook=_unique
         )
         self._line = 0
+        self._offset = 0
+        self._tail = b""
+        self._start: Mark | None = None
+        self.promises = self._promises
+
+    def mark(self) -> Mark:
+        """Where the next piece begins."""
+        return Mark(self._offset, self._line, self._tail, self._promises.snapshot())
+
+    def go_on(self, mark: Mark) -> None:
+        """Reads on from a mark: what stands before it is passed over."""
+        self._start = mark
+        self._promises.restore(mark.promises)
 
     def read(self, path: str) -> Iterator[list[Event | Reject]]:
         """The events of the file at a path; `-` is standard input."""
@@ -67,16 +93,51 @@ class TaggedReader:
     def chunks(self, file: BinaryIO) -> Iterator[list[Event | Reject]]:
         """The events of a file, in the pieces in which it arrives."""
         pending: list[bytes] = []
-        fd = _descriptor(file)
-        while chunk := os.read(fd, CHUNK) if fd is not None else file.read(CHUNK):
+        if self._start is not None:
+            pending += self._passed(file, self._start)
+        while chunk := _read(file, CHUNK):
             whole, newline, rest = chunk.rpartition(b"\n")
             if newline:
-                yield self._lines(b"".join([*pending, whole]))
+                yield self._piece(b"".join([*pending, whole]), newline)
                 pending = []
             if rest:
                 pending.append(rest)
-        if pending:
-            yield self._lines(b"".join(pending))
+        if any(pending):
+            yield self._piece(b"".join(pending), b"")
+
+    def _passed(self, file: BinaryIO, start: Mark) -> list[bytes]:
+        """Passes over what was read before; gives what was read too far."""
+        tail = b""
+        left = start.offset
+        if _sought(file, start.offset - len(start.tail)):
+            left = len(start.tail)
+        while left and (chunk := _read(file, min(left, CHUNK))):  # a pipe is given from its start
+            left -= len(chunk)
+            tail = (tail + chunk)[-_TAIL:]
+        if tail != start.tail:
+            raise UserError(
+                Diagnostic(
+                    "MP405",
+                    "the checkpoint does not fit: the input does not begin as the one that was "
+                    "read before",
+                    file=self._name,
+                    helps=("give that input, with or without more behind it",),
+                )
+            )
+        self._offset, self._line, self._tail = start.offset, start.line, start.tail
+        if start.offset and not tail.endswith(b"\n"):  # it ended without an end of line
+            first = _read(file, 1)
+            self._offset += len(first)
+            self._tail = (tail + first)[-_TAIL:]
+            return [first] if first not in (b"", b"\n") else []
+        return []
+
+    def _piece(self, text: bytes, end: bytes) -> list[Event | Reject]:
+        """The events of whole lines, which are behind us then."""
+        events = self._lines(text)
+        self._offset += len(text) + len(end)
+        self._tail = (self._tail + text[-_TAIL:] + end)[-_TAIL:]
+        return events
 
     def event(self, stream: str, values: Any, line: int) -> Event | Reject:
         """A row that did not come as a tagged line, checked in the same way."""
@@ -292,6 +353,25 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
                 raise _DuplicateKeyError(short(key))
             seen.add(key)
     return made
+
+
+def _read(file: BinaryIO, size: int) -> bytes:
+    """What has arrived, up to a size, and nothing ahead of it."""
+    fd = _descriptor(file)
+    return os.read(fd, size) if fd is not None else file.read(size)
+
+
+def _sought(file: BinaryIO, offset: int) -> bool:
+    """Goes to a place of a file; false for what has no places, such as a pipe."""
+    fd = _descriptor(file)
+    try:
+        if fd is None:
+            file.seek(offset)
+        else:
+            os.lseek(fd, offset, os.SEEK_SET)
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def _descriptor(file: BinaryIO) -> int | None:

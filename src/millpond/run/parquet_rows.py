@@ -46,6 +46,19 @@ def parquet_rows(reader: TaggedReader, stream: Stream, file: Path) -> Iterator[E
         raise unreadable(stream.name, str(file), str(error).splitlines()[0]) from None
 
 
+def fits(stream: Stream, file: Path) -> None:
+    """Raises what keeps a file from being read as rows of the stream, if anything does."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(file) as opened:
+            for each in stream.columns:
+                _values(stream, each, opened.schema_arrow, file)
+    except (OSError, pa.ArrowException) as error:
+        raise unreadable(stream.name, str(file), str(error).splitlines()[0]) from None
+
+
 def _values(stream: Stream, column: Column, schema: pa.Schema, file: Path) -> Values:
     place = schema.get_field_index(column.name)
     if place < 0:

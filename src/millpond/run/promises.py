@@ -11,12 +11,30 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from millpond.run.values import BadRowError, row_text, short, time_text
 from millpond.schema import Catalog, Form, Row, Stream, Value
 
 _PRUNED_EVERY = 4096
 """Instants counted between two clearings of those that are too far behind to matter."""
+
+
+class Kept(NamedTuple):
+    """Everything that has been promised and counted so far."""
+
+    started: bool
+    held: dict[str, Counter[Row]]
+    watched: dict[str, Watched]
+
+
+class Watched(NamedTuple):
+    """What one stream has promised, and what was counted of it."""
+
+    ended: bool
+    gone: dict[tuple[int, ...], set[Row]]
+    rows: Counter[int]
+    largest: int | None
 
 
 class Promises:
@@ -28,6 +46,7 @@ class Promises:
 
     def __init__(self, catalog: Catalog, *, interleaved: bool = True) -> None:
         self._started = False
+        self._catalog = catalog
         self._interleaved = interleaved
         streams = [each for each in catalog if each.is_stream]
         reach = max((each.time.delay for each in streams if each.time is not None), default=0)
@@ -79,6 +98,23 @@ class Promises:
         """No row comes any more that has these values at these places."""
         self._watch(stream).promise(values)
 
+    def snapshot(self) -> Kept:
+        """All of it, to `restore` later."""
+        held = {name: rows.copy() for name, rows in self._held.items()}
+        return Kept(
+            self._started, held, {name: each.snapshot() for name, each in self._watched.items()}
+        )
+
+    def restore(self, kept: Kept) -> None:
+        """Goes back, or on, to what a snapshot says; streams that it does not name start anew."""
+        self._started = kept.started
+        self._held.update({name: rows.copy() for name, rows in kept.held.items()})
+        for stream in self._catalog:
+            if stream.name in kept.watched:
+                self._watch(stream).restore(kept.watched[stream.name])
+            elif stream.name in self._watched:
+                self._watched[stream.name] = _Watch(stream, self._reach)
+
     def _watch(self, stream: Stream) -> _Watch:
         return self._watched.setdefault(stream.name, _Watch(stream, self._reach))
 
@@ -95,6 +131,17 @@ class _Watch:
         self._rows: Counter[int] = Counter()
         self._largest: int | None = None
         self._cleared = _PRUNED_EVERY
+
+    def snapshot(self) -> Watched:
+        gone = {places: rows.copy() for places, rows in self._gone.items()}
+        return Watched(self._ended, gone, self._rows.copy(), self._largest)
+
+    def restore(self, watched: Watched) -> None:
+        self._ended = watched.ended
+        self._gone = {places: rows.copy() for places, rows in watched.gone.items()}
+        self._rows = watched.rows.copy()
+        self._largest = watched.largest
+        self._cleared = len(self._rows) + _PRUNED_EVERY
 
     def arrive(self, row: Row) -> None:
         self._not_ended(row)

@@ -182,6 +182,55 @@ class _Csv:
         self._file.write((",".join(fields) + "\n").encode())
 
 
+class CsvLines:
+    """Lines of CSV for output that comes piece by piece."""
+
+    def __init__(self, queries: Sequence[Query], emit: str, columns: Sequence[str]) -> None:
+        self._several = len(queries) > 1
+        self._emit = emit
+        self.head = ",".join(map(_quoted, columns)) + "\n"
+
+    def teller(self, query: Query) -> CsvTeller:
+        """What says a query's output in such lines."""
+        return CsvTeller(query, self._several, self._emit)
+
+
+class CsvTeller:
+    """Says a query's changes and answers in lines of CSV."""
+
+    def __init__(self, query: Query, several: bool, emit: str) -> None:
+        self._head = _quoted(query.name) + "," if several else ""
+        self._signed = emit == "changes"
+        self._at = _field(query.time_type or BIGINT)
+        self._fields = [_field(each.type) for each in query.fields]
+
+    def changes(self, at: int, changes: Iterable[tuple[Row, int]]) -> list[str]:
+        return self._lines(at, sorted(changes, key=change_order))
+
+    def answer(self, at: int, answer: Mapping[Row, int]) -> str:
+        return "\n".join(self._lines(at, _in_order(answer)))
+
+    def final(self, answer: Mapping[Row, int]) -> list[str]:
+        return self._lines(None, _in_order(answer))
+
+    def _lines(self, at: int | None, rows: Iterable[tuple[Row, int]]) -> list[str]:
+        when = "" if at is None else f",{self._at(at)}"
+        return [
+            self._head
+            + (f"{'+' if n > 0 else '-'}," if self._signed else "")
+            + ",".join([f"{abs(n)}{when}", *self._values(row)])
+            for row, n in rows
+        ]
+
+    def _values(self, row: Row) -> Iterator[str]:
+        return (field(value) for field, value in zip(self._fields, row, strict=True))
+
+
+def csv_lines(path: Path, queries: Sequence[Query], emit: str) -> CsvLines:
+    """What says the output of some queries as the lines of a CSV file."""
+    return CsvLines(queries, emit, [name for name, _ in _columns(path, queries, emit)])
+
+
 def _field(kind: Type) -> Callable[[Value], str]:
     say: Callable[[Any], str] = _quoted if kind.kind is Kind.VARCHAR else plain_text(kind)
     return lambda value: "" if value is None else say(value)
@@ -242,7 +291,7 @@ class _Parquet:
         import pyarrow as pa
 
         try:
-            return _array(values, kind)
+            return arrow_array(values, kind)
         except (pa.ArrowException, OverflowError) as error:
             said = f"column `{name}` has a value that parquet's {arrow_type(kind)} does not hold"
             raise UserError(
@@ -256,7 +305,7 @@ class _Parquet:
             ) from None
 
 
-def _array(values: list[Any], kind: Type) -> Any:
+def arrow_array(values: list[Any], kind: Type) -> Any:
     """Values as an Arrow array: dates and times are integers here, and so are HUGEINTs."""
     import pyarrow as pa
 

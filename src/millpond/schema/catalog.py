@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from millpond.diagnostic import Diagnostic, UserError
 from millpond.schema.aggregate import UserAggregate
@@ -20,6 +21,30 @@ class Catalog:
         if stream.name.lower() in self._streams:
             raise UserError(Diagnostic("MP104", f"`{stream.name}` is declared twice", stream.span))
         self._streams[stream.name.lower()] = stream
+
+    def replace(self, stream: Stream) -> None:
+        """Puts a stream in the place of the one of its name."""
+        self._streams[stream.name.lower()] = stream
+
+    def copy(self) -> Catalog:
+        """A catalog that says what this one says at present."""
+        found = Catalog()
+        found._streams.update(self._streams)
+        found._aggregates.update(self._aggregates)
+        return found
+
+    def completed(self, later: Catalog) -> Catalog:
+        """With what another one has and this one has not."""
+        found = later.copy()
+        found._streams.update(self._streams)
+        return found
+
+    def untimed(self) -> Catalog:
+        """With streams whose rows are instants of their own."""
+        found = self.copy()
+        for each in self:
+            found.replace(replace(each, time=None, rows_per_instant=None))
+        return found
 
     def add_aggregate(self, aggregate: UserAggregate) -> None:
         if aggregate.name.lower() in self._aggregates:

@@ -93,6 +93,8 @@ class Stream:
     rows_per_instant: int | None = None
     retroactive: bool = True
     """Of a table: whether its changes touch rows of streams that came before (Golab, 3.3.1)."""
+    opaque: tuple[str, ...] = ()
+    """The names of columns that come in and that no query can read: nothing has their types."""
 
     @property
     def is_stream(self) -> bool:

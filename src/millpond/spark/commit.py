@@ -1,30 +1,25 @@
 """The log of committed batches: what makes a run on Spark exactly once.
 
-Layout of a checkpoint:
+Layout of a checkpoint (`program/commits.py`):
 
     manifest.json          whose it is: the queries and the fingerprints of their programs
     commits/<batch>/       state after that batch, and the running counts
     rejects/batch=<batch>/ rows that were not what their stream was declared to hold
     spark/                 Spark's own: which input each batch has
 
-A batch is written into a folder under another name, every file is synced, one rename gives it its
-name, and the parent is synced: the batch is committed wholly or not at all.  Spark runs a batch
-again under the same number after a crash, so that one whose folder is there is done.
+Spark runs a batch again under the same number after a crash, so that one whose folder is there is
+done.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from millpond.diagnostic import Diagnostic, UserError
 from millpond.program import Program, State
 from millpond.program.codec import (
     MANIFEST,
@@ -36,14 +31,10 @@ from millpond.program.codec import (
     write_manifest,
     write_state,
 )
+from millpond.program.commits import Commits, numbered, sync_folder
 from millpond.spark.lines import Row
 
-KEPT = 3
-"""Commits that stay: only the newest is ever read; those before it are for whoever looks."""
-
-_DIGITS = 12
 _ANSWER = "answer.jsonl"
-_LOCK = ".lock"
 
 
 @dataclass
@@ -70,69 +61,32 @@ class CommitLog:
     """The commits of one checkpoint folder."""
 
     def __init__(self, folder: Path, programs: Mapping[str, Program]) -> None:
-        self.folder = folder.absolute()
-        self.commits = self.folder / "commits"
+        # Tagged input is spooled before the run begins.
+        self._commits = Commits(folder, "spool")
+        self.folder = self._commits.folder
+        self.commits = self._commits.commits
         self.spark = self.folder / "spark"
         self.rejects = self.folder / "rejects"
         self.spool = self.folder / "spool"
         self._programs = dict(programs)
-        self.fresh = self._open()
+        self._owner = {"queries": {name: each.fingerprint for name, each in programs.items()}}
+        owner = self._commits.owner
+        self.fresh = owner is None
         """Whether nothing was here before."""
-        self._unlock: Callable[[], object] = _nothing
-
-    def _open(self) -> bool:
-        queries = {name: each.fingerprint for name, each in self._programs.items()}
-        path = self.folder / MANIFEST
-        try:
-            # A crash may have left the draft of a manifest, and nothing yet that it speaks for;
-            # tagged input is spooled before the run begins.
-            early = (f".{MANIFEST}", _LOCK, self.spool.name)
-            fresh = all(each.name in early for each in self.folder.iterdir())
-        except FileNotFoundError:
-            fresh = True
-        except OSError as error:
-            damaged(self.folder, f"cannot be read ({error.strerror})")
-        if not fresh:
-            if read_manifest(path).get("queries") != queries:
-                damaged(
-                    path,
-                    "is of another query or of other streams",
-                    "give an empty folder, or the one that this query wrote",
-                )
-            self.commits.mkdir(exist_ok=True)
-            for left in self.commits.glob(".*"):
-                shutil.rmtree(left)
-            return False
-        return True
+        if owner is not None and owner.get("queries") != self._owner["queries"]:
+            damaged(
+                self.folder / MANIFEST,
+                "is of another query or of other streams",
+                "give an empty folder, or the one that this query wrote",
+            )
 
     def create(self) -> None:
         """Makes the checkpoint this run's own until `close`, and a fresh one these queries'."""
-        queries = {name: each.fingerprint for name, each in self._programs.items()}
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            # A run that nobody ends gives the lock back when it is collected.
-            self._unlock = weakref.finalize(self, os.close, _locked(self.folder / _LOCK))
-            if not self.fresh:
-                return
-            # Under another name first: a manifest cut short would make the folder nobody's.
-            draft = self.folder / f".{MANIFEST}"
-            write_manifest(draft, {"queries": queries})
-            os.replace(draft, self.folder / MANIFEST)
-            sync_folder(self.folder)
-            self.commits.mkdir(exist_ok=True)
-        except OSError as error:
-            raise UserError(
-                Diagnostic(
-                    "MP405",
-                    f"the checkpoint cannot be written: {error.strerror}",
-                    file=str(self.folder),
-                    helps=("give a folder that can be written",),
-                )
-            ) from None
+        self._commits.create(self._owner)
 
     def close(self) -> None:
         """Lets others go on from here."""
-        self._unlock()
+        self._commits.close()
 
     # Reading -------------------------------------------------------------------------------------
 
@@ -144,7 +98,7 @@ class CommitLog:
                 name: Held(each, each.empty(), Counter() if answers else None)
                 for name, each in self._programs.items()
             }
-        folder = self._of(newest)
+        folder = self._commits.of(newest)
         said = read_manifest(folder / MANIFEST)
         if said.get("batch") != newest:
             damaged(folder / MANIFEST, "is of another batch")
@@ -158,14 +112,12 @@ class CommitLog:
 
     def newest(self) -> int | None:
         """The number of the newest batch that is committed."""
-        if not self.commits.is_dir():
-            return None
-        return max((int(each.name) for each in self.commits.glob("[0-9]*")), default=None)
+        return self._commits.newest()
 
     def check_spark(self) -> None:
         """Spark knows the input of each batch, we know its state: neither is good alone."""
         newest = self.newest()
-        planned, done = _numbers(self.spark / "offsets"), _numbers(self.spark / "commits")
+        planned, done = numbered(self.spark / "offsets"), numbered(self.spark / "commits")
         if newest is not None and (not planned or max(planned) < newest):
             damaged(self.spark, f"knows nothing of batch {newest}, which is committed")
         if done and (newest is None or newest < max(done)):
@@ -189,10 +141,9 @@ class CommitLog:
 
     def write(self, position: Position, held: Iterable[Held]) -> None:
         """Commits a batch."""
-        draft = self.commits / f".{position.batch}"
-        if draft.exists():  # Of a batch that failed in this run.
-            shutil.rmtree(draft)
-        draft.mkdir(parents=True)
+        self._commits.write(position.batch, lambda draft: self._fill(draft, position, held))
+
+    def _fill(self, draft: Path, position: Position, held: Iterable[Held]) -> None:
         answers = {}
         for place, each in enumerate(held):
             folder = draft / f"query-{place}"
@@ -212,53 +163,3 @@ class CommitLog:
                 "answers": answers,
             },
         )
-        sync_folder(draft)
-        os.rename(draft, self._of(position.batch))
-        sync_folder(self.commits)
-        self._prune(position.batch)
-
-    def _prune(self, newest: int) -> None:
-        for old in _numbers(self.commits):
-            if old <= newest - KEPT:
-                # A folder that is half gone is never the newest.
-                shutil.rmtree(self._of(old), ignore_errors=True)
-
-    def _of(self, batch: int) -> Path:
-        return self.commits / f"{batch:0{_DIGITS}d}"
-
-
-def _nothing() -> None:
-    pass
-
-
-def _locked(path: Path) -> int:
-    """Holds a file until it is closed or this process ends, however that happens."""
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        import fcntl
-
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(handle)
-        damaged(
-            path.parent, "is in use by another run", "wait for that run, or give another folder"
-        )
-    except (ImportError, OSError):
-        pass  # Windows has no such locks, and neither have some file systems.
-    return handle
-
-
-def sync_folder(folder: Path) -> None:
-    """Waits until the names in a folder are on disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _numbers(folder: Path) -> Sequence[int]:
-    try:
-        return sorted(int(each) for each in os.listdir(folder) if each.isdecimal())
-    except FileNotFoundError:
-        return []

@@ -50,6 +50,13 @@ _UNUSED, _REJECTED, _TICK = -1, -2, -3
 """Numbers of groups that are no reduction; the cell of `_UNUSED` is the stream."""
 
 
+def can_run(program: Program) -> bool:
+    """Whether Catalyst knows all steps of a program: over columns of integers as they are, and
+    either passing rows on, once, or joining them."""
+    sides = len(program.selects), len(program.joins)
+    return type(program) is Program and program.plain and (sides[0] == 0 or sides == (1, 0))
+
+
 # Expressions ------------------------------------------------------------------------------------
 
 
@@ -236,7 +243,7 @@ class Reducer:
         if program.select is not None:
             self._inputs[program.select.stream].append([len(self._feeds)])
             self._feeds.append(Feed(place, -1, program.select))
-        for parts in program.join.inputs if program.join is not None else ():
+        for parts in (each for join in program.joins for each in join.inputs):
             fed = []
             for part in parts:
                 if part.slots > LARGEST:

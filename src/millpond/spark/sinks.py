@@ -9,7 +9,7 @@ from typing import BinaryIO, Protocol
 from urllib.parse import unquote, urlsplit
 
 from millpond.diagnostic import Diagnostic, UserError
-from millpond.spark.commit import sync_folder
+from millpond.program.commits import sync_folder
 
 
 class Sink(Protocol):

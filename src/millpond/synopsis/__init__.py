@@ -1,5 +1,5 @@
 """Turns the shape of a synopsis into a program."""
 
-from millpond.synopsis.spj import program_of
+from millpond.synopsis.program import program_of
 
 __all__ = ["program_of"]

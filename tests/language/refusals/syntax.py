@@ -19,6 +19,7 @@ SYNTAX: list[tuple[str, str, str, str]] = [
     # What ends too early, or has a hole.
     ("«SELECT»", "MP001", "ends too early, after `SELECT`", PAGE),
     ("«SELECT FROM» s", "MP001", "missing between `SELECT` and `FROM`", PAGE),
+    ("«SELECT DISTINCT FROM s»", "MP001", "SELECT names no column", "SELECT DISTINCT a"),
     ("SELECT b «FROM»", "MP001", "ends too early, after `FROM`", PAGE),
     ("SELECT b FROM s «WHERE»", "MP001", "ends too early, after `WHERE`", PAGE),
     ("SELECT b FROM s WHERE a «>»", "MP001", "ends too early, after `>`", PAGE),
