@@ -35,6 +35,41 @@ def test_a_run_goes_on_where_another_was(sql: str, seed: int, tmp_path: Path) ->
     run.close()
 
 
+AGGREGATES = [
+    "SELECT a, COUNT(*) AS n, SUM(b) AS total FROM s GROUP BY a",
+    "SELECT AVG(b) AS mean, MIN(b) AS least, VAR_SAMP(b) AS spread FROM s",
+    "SELECT a, MAX(m) AS most, AVG(m) AS mean, MIN(x) AS least FROM s GROUP BY a",
+    "SELECT t.v, COUNT(*) AS n FROM s, t WHERE s.a = t.d GROUP BY t.v",
+    "SELECT DISTINCT v FROM t",
+]
+
+
+@pytest.mark.parametrize("sql", AGGREGATES)
+def test_groups_and_values_of_every_type_go_on(sql: str, tmp_path: Path) -> None:
+    pond = mp.Pond("""
+        CREATE STREAM s (a TINYINT CHECK (a BETWEEN 0 AND 5), b BIGINT, x DOUBLE, m DECIMAL(5, 2));
+        CREATE STREAM t (d INT CHECK (d BETWEEN 0 AND 9), v VARCHAR CHECK (v IN ('x', 'y')))
+    """)
+    query, rng = pond.query(sql), random.Random(1)
+    run, whole, changed = query.start(), query.start(), 0
+    for number in range(40):
+        row: dict[str, Any] = {"d": rng.randint(0, 9), "v": rng.choice(["x", "y", None])}
+        stream = rng.choice("st")
+        if stream == "s":
+            row = {"a": rng.randint(0, 5), "b": rng.choice([None, rng.randint(-9, 2**62)]),
+                   "x": rng.random(), "m": f"{rng.randint(0, 99)}.50"}  # fmt: skip
+        if number % 9 == 5:
+            run.checkpoint(tmp_path)
+            run.close()
+            run = query.resume(tmp_path)
+        expected = said(whole.push(stream, row))
+        assert said(run.push(stream, row)) == expected
+        changed += len(expected)
+    assert changed
+    assert list(run.answer()) == list(whole.answer())
+    run.close()
+
+
 def timed_pushes(seed: int) -> list[tuple[str, dict[str, Any]]]:
     rng, now = random.Random(seed), 0
     found: list[tuple[str, dict[str, Any]]] = []

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from tests.cli import job
 from tests.cli.harness import LONGEST, Done, jsonl, millpond
+from tests.cli.test_process import first_line, started
 
 from millpond.cli import run_committed
 
@@ -26,6 +27,14 @@ CREATE STREAM s (a INT, b BIGINT); CREATE STREAM t (d INT);
 CREATE QUERY passed AS SELECT b, a FROM s WHERE a > 1;
 CREATE QUERY pairs AS SELECT s.a FROM s, t WHERE s.a = t.d AND s.a BETWEEN 0 AND 4;
 CREATE QUERY below AS SELECT DISTINCT s.a FROM s, t WHERE s.b < t.d AND s.a BETWEEN 1 AND 3;
+"""
+GROUPED = """
+CREATE STREAM s (a INT, b BIGINT); CREATE STREAM t (d INT);
+CREATE QUERY grouped AS SELECT a, COUNT(*) AS n, SUM(b) AS total, AVG(b) AS mean, MAX(b) AS top
+    FROM s WHERE a BETWEEN 0 AND 4 GROUP BY a;
+CREATE QUERY joined AS SELECT t.d, COUNT(*) AS n FROM s, t WHERE s.a = t.d AND s.a BETWEEN 0 AND 4
+    GROUP BY t.d;
+CREATE QUERY whole AS SELECT COUNT(*) AS n FROM s;
 """
 TIMED = """
 CREATE STREAM s (a INT, x DECIMAL(6, 2), ts BIGINT, WATERMARK FOR ts AS ts - 3);
@@ -123,6 +132,7 @@ class Case:
 DEFINED = ("--engine", "definition")
 CASES = {
     "compiled": Case(UNTIMED, untimed),
+    "grouped": Case(GROUPED, untimed),
     "csv": Case(UNTIMED.partition("CREATE QUERY below")[0].replace("b, a", "a"), untimed,
                 sink="out.csv"),
     "parts": Case(UNTIMED, untimed, sink="out"),
@@ -366,6 +376,22 @@ def test_standard_input_is_given_again_from_its_start(tmp_path: Path) -> None:
     done = run(3)
     assert (done.code, done.codes) == (2, ["MP405"])
     assert "does not begin as the one" in done.err
+
+
+def test_ctrl_c_stops_behind_a_commit(tmp_path: Path) -> None:
+    (tmp_path / "q.sql").write_text("CREATE STREAM s (a INT); SELECT a FROM s")
+    lines = jsonl({"s": {"a": number}} for number in range(3)).splitlines(keepends=True)
+    options = ("run", tmp_path / "q.sql", "--input", "-", "--checkpoint", tmp_path / "state")
+    with started(*options) as running:
+        assert running.stdin is not None
+        assert running.stdout is not None
+        running.stdin.write(lines[0])
+        running.stdin.flush()
+        assert json.loads(first_line(running.stdout))["at"] == 1
+        running.send_signal(signal.SIGINT)
+        assert running.wait(LONGEST) == 130
+    done = millpond(*options, stdin=b"".join(lines))
+    assert [each["at"] for each in done.lines] == [2, 3]
 
 
 def test_a_bad_row_stops_behind_a_commit(tmp_path: Path) -> None:

@@ -141,7 +141,7 @@ def test_another_process_compiles_what_this_one_then_loads(
     assert working.wait(120) == 0
     assert step.cached
     step.advance(state, rows)
-    stats = step.step(compiled=True).stats  # type: ignore[attr-defined]
+    stats = step.step(compiled=True).stats
     assert sum(stats.cache_hits.values()) == 1
     assert not stats.cache_misses
 
@@ -158,3 +158,26 @@ def test_a_run_in_debug_mode_looks_at_its_certificate_after_every_step(
     monkeypatch.setattr(run, "_check", lambda: looked.append(run.units()))
     run.advance(batch(20))  # type: ignore[union-attr]
     assert len(looked) == 20
+
+
+@pytest.mark.parametrize(
+    ("cost", "ways"),
+    [(1e-5, ["tick", "bulk", "bulk", "bulk"]), (1e-8, ["tick", "bulk", "tick", "tick"])],
+)
+def test_many_rows_of_one_instant_go_where_they_are_quicker(
+    case: Case, monkeypatch: pytest.MonkeyPatch, cost: float, ways: list[str]
+) -> None:
+    for name in ("numba", "polars"):
+        monkeypatch.setitem(sys.modules, name, tick)  # all that matters is that they are loaded
+    case.tick.cached = True
+    case.tick.cost = cost
+
+    def taken(size: int) -> str:
+        case.log.clear()
+        rows = batch(size)
+        case.auto.advance(case.state, rows.with_instants(np.ones_like(rows.at)))
+        return case.log[0][0]
+
+    assert [taken(10_000) for _ in ways] == ways
+    assert taken(1_000) == "tick"
+    assert case.take(10_000) == [("tick", 10_000)]

@@ -253,6 +253,10 @@ def _of_numbers(values: IntArray, nulls: IntArray | None, kind: Type) -> Any:
     """A column of a type, of 64-bit numbers and marks where they are NULL."""
     import pyarrow as pa
 
+    if values.dtype == object:
+        none = [False] * len(values) if nulls is None else nulls.tolist()
+        listed = [None if n else each for each, n in zip(values.tolist(), none, strict=True)]
+        return arrow_array(listed, kind)
     mask = None if nulls is None else nulls.astype(bool)
     array = pa.array(values, pa.int64(), mask=mask)
     if isinstance(kind, IntegerType) and kind.bits is not None:

@@ -525,6 +525,15 @@ _PAGES = (
         "AS 'means:GeoMean'",
     ),
     Page(
+        "MP317",
+        "a state of a user's aggregate cannot be written down",
+        "A checkpoint holds the state of each group as text. It says numbers, texts, truth values, "
+        "None, and tuples, lists, sets and dicts of them; an object of a class of your own has no "
+        "such text.",
+        "def init(self): return Sketch()",
+        "def init(self): return {}",
+    ),
+    Page(
         "MP401",
         "not run: the query's memory has no bound",
         "Running it would end when memory does. `millpond check` says which columns it grows "

@@ -19,7 +19,7 @@ from millpond.memory.reachable import reachable
 from millpond.memory.shape import Function, Part, Shape, Side, answer_keys, shape_of
 from millpond.memory.spj import Attribute, Projected, SpjQuery
 from millpond.plan.folds import FOLDS, Fold
-from millpond.schema import Kind
+from millpond.schema import IntegerType, Kind, Type
 
 
 @dataclass(frozen=True)
@@ -156,19 +156,39 @@ def runs(grouped: Grouped) -> AggregateShape | None:
 
 def _steps(shape: AggregateShape, asked: Asked) -> bool:
     """Whether there are steps for an aggregate."""
-    if asked.sort is Sort.DECLARED or (asked.twice and len(shape.query.streams) > 1):
+    if asked.twice and len(shape.query.streams) > 1:
         return False
     argument = asked.argument
+    if asked.sort is Sort.DECLARED and not _takes(shape, asked):
+        return False
     if asked.constant and asked.condition is None:
         return True
     if asked in shape.exact or asked.holistic:
         single = argument is not None and isinstance(argument.value, Attribute)
         near = len(asked.aliases) < 2
-        return single and near and (asked.holistic or asked.sort is Sort.BEST)
+        whole = asked.sort in (Sort.BEST, Sort.DECLARED)
+        return single and near and (asked.holistic or whole)
     if len(asked.aliases) > 1:
         return False
     of = None if argument is None else argument.expression
     return asked.sort is not Sort.BEST or of is None or of.type.kind is not Kind.VARCHAR
+
+
+def _takes(shape: AggregateShape, asked: Asked) -> bool:
+    """Whether values come to a user's aggregate as what it takes."""
+    argument, declared = asked.argument, asked.call.declared
+    if argument is None or argument.expression is None or declared is None or asked.constant:
+        return False
+    if declared.takes.kind is Kind.VARCHAR and not asked.holistic and shape.join is None:
+        return False
+    given, takes = argument.expression.type, declared.takes
+    return given == takes or _widens(given, takes) or (shape.join is None and not asked.holistic)
+
+
+def _widens(given: Type, takes: Type) -> bool:
+    if not isinstance(given, IntegerType) or not isinstance(takes, IntegerType):
+        return False
+    return takes.bits is None or (given.bits is not None and given.bits <= takes.bits)
 
 
 def columns_of(asked: Asked) -> list[Projected]:

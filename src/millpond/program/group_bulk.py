@@ -28,6 +28,7 @@ from millpond.program.records import Records, records_of
 from millpond.program.saying import Shown, delta_of, once_each, shown_rows
 from millpond.program.store import State, Store
 from millpond.program.tallies import DERIVED, FOLDED, Cursor, Values
+from millpond.program.users import Users
 from millpond.schema import Value
 
 
@@ -39,11 +40,12 @@ class GroupBulk:
         self._grouping = program.grouping
         self._sayer = Sayer(program.grouping)
         self._values = [Values(each, program.grouping) for each in program.grouping.tallies]
+        self._users = Users(program.grouping, self._values)
 
     def advance(self, state: State, contributions: Contributions) -> Delta:
         """The changes that contributions cause, which come in order of their instants."""
         own = self._program.grouped_of(state)
-        store, *tallies = own.stores
+        store, tallies = own.stores[0], own.stores[1 : 1 + len(self._values)]
         place = contributions.place(self._grouping.groups.keys)
         records = records_of(place, contributions.delta.at, self._grouping.groups.slots)
         ordered = contributions if records.order is None else contributions.take(records.order)
@@ -77,7 +79,7 @@ class GroupBulk:
 
     def everything(self, own: State) -> Rows:
         """The rows of all groups that are stored."""
-        store, *tallies = own.stores
+        store, tallies = own.stores[0], own.stores[1 : 1 + len(self._values)]
         groups = np.fromiter(store.places(), dtype=np.int64)
         folds = [
             stored(store, held, at, groups)
@@ -89,7 +91,12 @@ class GroupBulk:
             self._of_tally(values, tally, groups)
             for values, tally in zip(self._values, tallies, strict=True)
         ]
-        made = [self._made(finish, folds, derived) for finish in self._grouping.finishes]
+        made = [
+            self._made(finish, folds, derived)
+            if finish.state is None and finish.declared is None
+            else self._users.of_groups(finish, own, groups)
+            for finish in self._grouping.finishes
+        ]
         return self._sayer.rows(groups, made)
 
     # Numbers of groups
@@ -154,11 +161,14 @@ class GroupBulk:
 
     def _finish(self, values: Values) -> Finish:
         """What a tally is for."""
-        number = self._values.index(values)
+        number = next(n for n, each in enumerate(self._values) if each is values)
         return next(each for each in self._grouping.finishes if each.tally == number)
 
     def _of_tally(self, values: Values, store: Store, groups: IntArray) -> Made:
-        if self._finish(values).function in FOLDED:
+        finish = self._finish(values)
+        if finish.declared is not None:
+            return {}
+        if finish.function in FOLDED:
             return _derived(values.folds(store, groups))
         cursors = (Cursor(values, values.held(store, group)) for group in groups.tolist())
         return of_values([each.median() for each in cursors])

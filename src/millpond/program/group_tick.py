@@ -28,6 +28,7 @@ from millpond.program.saying import delta_of, once_each, shown_rows
 from millpond.program.shown import NoValueError
 from millpond.program.store import State, Store, decode
 from millpond.program.tallies import FOLDED, Cursor, Values
+from millpond.program.users import Users
 from millpond.schema import Row, Value
 
 _Instant = Iterator[tuple[int, int]]
@@ -43,6 +44,7 @@ class GroupTick:
             zip(program.grouping.groups.held, places(program.grouping.groups.held), strict=True)
         )
         self._values = [Values(each, program.grouping) for each in program.grouping.tallies]
+        self._users = Users(program.grouping, self._values)
         said = program.grouping.said
         self._having = holds(said.having, said.fields)
         self._columns = all_compiled(said.columns, said.fields)
@@ -79,14 +81,19 @@ class GroupTick:
 
     def row(self, own: State, place: int) -> Row | None:
         """What is said of a group; None if it is not there, or HAVING does not let it through."""
-        store, *tallies = own.stores
+        store, tallies = own.stores[0], own.stores[1 : 1 + len(self._values)]
         if not store.present[place]:
             return None
         folds = [_fold(store, held, at, place) for held, at in self._held]
         coordinates = decode(self._grouping.groups.keys, place)
         row = (
             *(self._column(number, coordinates) for number in range(len(self._grouping.columns))),
-            *(self._made(each, folds, tallies, place) for each in self._grouping.finishes),
+            *(
+                self._made(each, folds, tallies, place)
+                if each.state is None and each.declared is None
+                else self._users.of_group(each, own, place)
+                for each in self._grouping.finishes
+            ),
         )
         return tuple(of(row) for of in self._columns) if self._having(row) else None
 
@@ -128,7 +135,9 @@ class _Step:
         grouping = groups._grouping
         self._groups = groups
         self._own = own
-        self._store, *self._tallies = own.stores
+        self._store = own.stores[0]
+        self._tallies = own.stores[1 : 1 + len(groups._values)]
+        self._users = groups._users.taking(own, contributions)
         self._places: list[int] = contributions.place(grouping.groups.keys).tolist()
         self._weights: list[int] = contributions.delta.weight.tolist()
         self._numbers = [
@@ -165,6 +174,7 @@ class _Step:
         for held, at, values, there in self._numbers:
             if there[number]:
                 _change(store, held, at, place, values[number])
+        self._users(number, place)
         for tally, (passing, buckets) in enumerate(self._came):
             if not passing[number]:
                 continue

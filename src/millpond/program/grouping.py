@@ -14,15 +14,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
+from millpond.diagnostic import Span
 from millpond.plan import Expression
 from millpond.plan.folds import Fold
 from millpond.plan.node import Field
 from millpond.program.accumulator import Accumulator, arrays
 from millpond.program.expression import Condition
-from millpond.program.operator import Best, Constant, Keep, Key, KeyOf, slots
+from millpond.program.operator import Best, Constant, Keep, Key, KeyOf, RowSet, slots
 from millpond.program.program import Program
-from millpond.program.store import State
-from millpond.schema import Type, Value
+from millpond.program.store import RowStore, State, Store
+from millpond.program.user_state import StateStore
+from millpond.schema import Type, UserAggregate, Value
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,35 @@ class Tally:
         return self.buckets * (1 + (0 if self.dense else len(self.keys)))
 
 
+@dataclass(frozen=True)
+class States:
+    """The states of a user's aggregate, one for each group that has a value for it."""
+
+    keys: tuple[Key, ...]
+    name: str
+    units: int
+    value: str
+    """The column of its values."""
+    guard: tuple[Condition, ...]
+    taken: Slot | None
+    """What the integers of that column stand for."""
+    buckets: int
+    declared: UserAggregate = field(repr=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
+    keep = Keep.AGGREGATE
+    bests: tuple[Best, ...] = ()
+    values = 1
+    dense = True
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    @property
+    def certificate(self) -> int:
+        return self.buckets * self.units
+
+
 class Slot(Protocol):
     """What the integers of a column stand for."""
 
@@ -122,6 +153,11 @@ class Finish:
     """Which numbers it is made of."""
     tally: int | None = None
     """Or whose values it is made of."""
+    state: int | None = None
+    """Or which states of a user's aggregate."""
+    declared: UserAggregate | None = field(default=None, repr=False)
+    """A user's aggregate that is made of the values of a tally."""
+    span: Span | None = field(default=None, compare=False, repr=False)
     shown: Slot | None = None
     """What the integers of a best value stand for."""
     used: bool = True
@@ -149,10 +185,16 @@ class Grouping:
     columns: tuple[GroupColumn, ...]
     finishes: tuple[Finish, ...]
     said: Said
+    states: tuple[States, ...] = ()
 
     @property
-    def stores(self) -> tuple[Groups | Tally, ...]:
-        return (self.groups, *self.tallies)
+    def stores(self) -> tuple[Groups | Tally | States, ...]:
+        return (self.groups, *self.tallies, *self.states)
+
+    @property
+    def by_rows(self) -> bool:
+        """Whether it has to go row by row: a user's code takes values one by one."""
+        return bool(self.states) or any(each.declared for each in self.finishes)
 
     @property
     def everything(self) -> bool:
@@ -190,6 +232,17 @@ class GroupedProgram(Program):
     @cached_property
     def stores(self) -> tuple[Any, ...]:
         return (*(each for part in self.parts for each in part.stores), *self.grouping.stores)
+
+    def empty(self) -> State:
+        stores = [
+            StateStore.for_states(x)
+            if isinstance(x, States)
+            else RowStore.for_rows(x)
+            if isinstance(x, RowSet)
+            else Store.of(x)
+            for x in self.stores
+        ]
+        return State(self.fingerprint, stores)
 
     def parts_of(self, state: State) -> Iterator[tuple[Program, State]]:
         """Each part with its own stores of a state."""

@@ -61,10 +61,11 @@ class Groups:
     def __init__(self, program: GroupedProgram) -> None:
         self._rows = GroupTick(program)
         self._bulk = GroupBulk(program)
+        self._by_rows = program.grouping.by_rows
 
     def advance(self, state: State, contributions: Contributions, *, plain: bool) -> Delta:
         """The changes that contributions cause; with `plain`, row by row."""
-        if plain or len(contributions) <= _FEW:
+        if plain or self._by_rows or len(contributions) <= _FEW:
             return self._rows.advance(state, contributions)
         try:
             return self._bulk.advance(state, contributions)

@@ -4,7 +4,8 @@ Nothing is loaded or compiled before it can pay: the interpreter goes on until i
 as loading Polars does, then relational steps take whole batches, and the compiled step takes over
 once it is at hand and as much time has been spent without it as loading Numba takes.  So a run
 never takes much more than twice the time of the best choice (one rents skis until renting has cost
-what a pair does), and it never waits for the compiler: that works in a process of its own.
+what a pair does), and it never waits for the compiler: that works in a process of its own.  Many
+rows of one instant go through relational steps all the same where those are quicker.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ _FEW = 64
 """Batches up to this many rows go through the interpreter while nothing is compiled."""
 _SLICE = 4096
 """Rows that the interpreter is given at a time."""
+_MANY = 4096
+"""Rows of one instant from which on relational steps may be quicker than compiled ones."""
 _POLARS, _NUMBA, _COMPILING = 0.25, 0.5, 2.0
 """Seconds that it takes to load Polars, to load Numba, and to compile a step."""
 _POLL = 0.5
@@ -63,11 +66,15 @@ class Auto:
         self._spent = 0.0
         self._at_hand: bool | None = None
         self._asked: float | None = None
+        self._stepped = 0.0
+        self._waited = False
+        self._pace: tuple[float | None, float | None] = None, None
+        """Seconds a row of large instants: in compiled steps, and in relational ones."""
 
     def advance(self, state: State, batch: Batch) -> Delta:
         """Takes the rows of a batch in; gives the changes they cause, not consolidated."""
         if self._compiled():
-            return self._tick.advance(state, batch)
+            return self._compared(state, batch)
         began = self._clock()
         try:
             if len(batch) <= _FEW:
@@ -76,6 +83,27 @@ class Auto:
         finally:
             self._spent += self._clock() - began
             self._ask(state, batch)
+
+    def _compared(self, state: State, batch: Batch) -> Delta:
+        """Compiled steps; for many rows of one instant, which have one answer, relational steps
+        where they have been quicker: both are tried."""
+        if len(batch) < _MANY or batch.at[0] != batch.at[-1]:
+            return self._tick.advance(state, batch)
+        tick, bulk = self._pace
+        loaded = "polars" in sys.modules or isinstance(self.program, GroupedProgram)
+        self._waited |= loaded or self._stepped > _POLARS
+        relational = tick is not None and self._waited and (bulk is None or bulk < tick)
+        chosen = self._bulk() if relational else self._tick
+        began = self._clock()
+        delta = chosen.advance(state, batch)
+        took = self._clock() - began
+        pace = took / len(batch)
+        if relational:
+            self._pace = tick, pace if bulk is None else min(bulk, pace)
+        else:
+            self._stepped += took
+            self._pace = pace if tick is None else min(tick, pace), bulk
+        return delta
 
     def _of_many(self, state: State, batch: Batch) -> Delta:
         began, start = self._clock(), 0

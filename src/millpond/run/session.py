@@ -381,8 +381,13 @@ class Session:
             return
         for each in self._compiled:
             batch = batch_of(each.run.program, stream, columns, first)
-            if batch is not None:
+            if batch is None:
+                continue
+            try:
                 yield each.place, each.run.advance(batch)
+            except NoValueError as error:
+                self.failure = _no_value(each, error.error)
+                raise self.failure from None
 
     def advance_row(self, step: RowStep, row: Sequence[int | None]) -> list[Any] | None:
         """The same for one row, of a session with one query; None where it has to go another

@@ -13,12 +13,12 @@ from fractions import Fraction
 from functools import cached_property
 
 from millpond.memory import Attribute, Combination, Function, Part, Shape, Verdict
-from millpond.memory.aggregate import Asked
+from millpond.memory.aggregate import Asked, Sort
 from millpond.memory.aggregate_shape import AggregateShape, Answer, Kept, kept_of, serves
 from millpond.memory.certificate import dense
 from millpond.memory.shape import StreamShape, answer_keys
 from millpond.memory.spj import Projected
-from millpond.plan import ColumnRef, Expression, Query
+from millpond.plan import Cast, ColumnRef, Expression, Query
 from millpond.plan.evaluate import compiled
 from millpond.plan.folds import FOLDS, Fold, denominator
 from millpond.program import (
@@ -49,13 +49,14 @@ from millpond.program.grouping import (
     Groups,
     Said,
     Slot,
+    States,
     Tally,
 )
 from millpond.program.line import typed
 from millpond.program.measured import Known, Measured, Ordered, integer_of
 from millpond.program.operator import HeldOf
 from millpond.program.prepared import fields_of
-from millpond.schema import Kind, Type, Value
+from millpond.schema import Kind, Type, UserAggregate, Value
 from millpond.synopsis.answer import AnswerColumns
 from millpond.synopsis.coding import Coding
 from millpond.synopsis.inputs import Inputs
@@ -161,16 +162,15 @@ class _Contributing:
     # Numbers of rows
 
     def accumulator(self, kept: Kept) -> Accumulator:
-        """A number that rows of an input change."""
-        assert kept.fold is not None
-        asked = kept.asked
+        """A number that rows of an input change; a user's aggregate takes values as they are."""
+        asked, fold = kept.asked, kept.fold or Fold.LEAST
         if asked is None:
-            return Accumulator(kept.noun, kept.fold, None)
+            return Accumulator(kept.noun, fold, None)
         guard: list[NotNull | Compare] = []
         value: Field | Int | None = None
         alias = min(asked.aliases)
         if asked.argument is not None and asked.argument.attributes:
-            value, nullable = self._measured(asked.argument, kept.fold)
+            value, nullable = self._measured(asked.argument, fold, asked.call.declared)
             guard += [NotNull(value.name)] if nullable else []
         elif asked.argument is not None:
             value, guard = constant(self.shape, asked)
@@ -179,9 +179,11 @@ class _Contributing:
             stream = self.coding.stream(alias)
             name = self._inputs.prepared(stream, read.text, Truth(read, True), nullable=False)
             guard.append(Compare("==", Field(name), Int(1)))
-        return Accumulator(kept.noun, kept.fold, value, tuple(guard))
+        return Accumulator(kept.noun, fold, value, tuple(guard))
 
-    def _measured(self, argument: Projected, fold: Fold) -> tuple[Field, bool]:
+    def _measured(
+        self, argument: Projected, fold: Fold, declared: UserAggregate | None
+    ) -> tuple[Field, bool]:
         """The column of what an aggregate is of, and whether it may be NULL."""
         (alias,) = {each.alias for each in argument.attributes}
         stream = self.coding.stream(alias)
@@ -190,16 +192,28 @@ class _Contributing:
         if isinstance(x, Attribute) and argument.as_it_is and x.derived is None:
             column = stream.column(x.column)
             assert column is not None
-            if type_.kind is Kind.INTEGER:
+            taken = declared is None or type_ == declared.takes
+            if type_.kind is Kind.INTEGER and taken:
                 name = self._inputs.plain(stream, x.column, nullable=column.nullable)
                 return Field(name), column.nullable
         read = self._read(argument)
+        if declared is not None:
+            read, type_ = self._taken(read, argument, declared.takes), declared.takes
         how: Measured | Ordered | Known = Measured(read, type_)
         if fold is Fold.COUNT:
             how = Known(read)
         elif not fold.adds and type_.kind is Kind.DOUBLE:
             how = Ordered(read)
         return Field(self._inputs.prepared(stream, read.text, how, nullable=True)), True
+
+    def _taken(self, read: Read, argument: Projected, takes: Type) -> Read:
+        """A value as the type that a user's aggregate takes."""
+        if type_of(self.shape, argument) == takes:
+            return read
+        assert argument.expression is not None
+        (alias,) = {each.alias for each in argument.attributes}
+        cast = Cast(argument.expression, takes, argument.expression.span)
+        return Read(str(cast), True, alias, cast)
 
     def _read(self, projected: Projected) -> Read:
         x = projected.value
@@ -336,22 +350,25 @@ class _Grouped:
         self._groups = self._keys(shape.groups)
 
     def made(self) -> Grouping:
-        kept = () if self._shape.told is None else self._shape.told.kept
+        every = () if self._shape.told is None else self._shape.told.kept
+        kept = [each for each in every if each.fold is not None]
+        states = [each for each in every if each.fold is None]
         told = self._shape.present
         groups = Groups(
             self._groups,
             tuple(self._accumulator(each) for each in kept),
             told.rows,
             dense(told.keys),
-            not kept and self._shape.told is not None,
+            not every and self._shape.told is not None,
         )
         tallies = tuple(map(self._tally, self._shape.values))
         return Grouping(
             groups,
             tallies,
             tuple(self._column(each) for each in self._shape.groups),
-            self._finishes(kept),
+            self._finishes(kept, states),
             said_of(self._shape),
+            tuple(self._state(each) for each in states),
         )
 
     # Keys
@@ -499,9 +516,39 @@ class _Grouped:
 
     # What is said
 
-    def _finishes(self, kept: Sequence[Kept]) -> tuple[Finish, ...]:
+    def _state(self, kept: Kept) -> States:
+        """The states of a user's aggregate."""
+        asked = kept.asked
+        assert asked is not None
+        declared = asked.call.declared
+        assert declared is not None
+        column = self._part.given(kept)
+        taken: Slot
+        guard: tuple[NotNull | Compare, ...] = ()
+        if column is None:
+            x = _attribute(asked)
+            column, taken = self._part.name(x), self._columns.decoder(x)
+            guard = self._passing(asked)
+        elif declared.takes.kind is Kind.DOUBLE:
+            taken = Ordered(Read(""))
+        else:
+            taken = Measured(Read(""), declared.takes)
+        return States(
+            self._groups,
+            kept.noun,
+            declared.units or 1,
+            column,
+            (NotNull(column), *guard),
+            taken,
+            self._shape.present.rows,
+            declared,
+            asked.span,
+        )
+
+    def _finishes(self, kept: Sequence[Kept], states: Sequence[Kept]) -> tuple[Finish, ...]:
         by_name = {each.call.name: each for each in self._shape.asked}
         places = {each.same: number for number, each in enumerate(kept)}
+        users = {each.same: number for number, each in enumerate(states)}
         tallies = [each.asked for each in self._shape.values]
         found = []
         for call in self._shape.grouped.above.calls:
@@ -512,7 +559,13 @@ class _Grouped:
             argument = asked.argument
             type_ = call.type if argument is None else type_of(self._shape, argument)
             if asked.holistic:
-                found.append(Finish(call.function, type_, tally=tallies.index(asked)))
+                tally = tallies.index(asked)
+                finish = Finish(call.function, type_, tally=tally, declared=call.declared)
+                found.append(replace(finish, span=call.span))
+                continue
+            if asked.sort is Sort.DECLARED:
+                state = users[kept_of(asked)[0].same]
+                found.append(Finish(call.function, type_, state=state, span=call.span))
                 continue
             folds = tuple(
                 (each.fold, places[each.same]) for each in kept_of(asked) if each.fold is not None
