@@ -47,8 +47,8 @@ class Workload:
     name: str
     sql: str
     keys: int
-    floor: Callable[[list[Frames]], object]
-    by_hand: Callable[[Any, list[Frames]], Answer] | None = None
+    floor: Callable[[Iterable[Frames]], object]
+    by_hand: Callable[[Any, Iterable[Frames]], Answer] | None = None
     asked: str | None = None
     """The query for who prints a row as often as it is in the answer: with a count."""
     polars: Callable[[Mapping[str, Any]], Any] | None = None
@@ -88,7 +88,7 @@ def run(*, quick: bool, say: Callable[[str], None]) -> Iterator[str]:
 class _Way:
     name: str
     rows: int
-    run: Callable[[list[Frames]], Answer | None]
+    run: Callable[[Iterable[Frames]], Answer | None]
     peer: bool = True
 
 
@@ -96,7 +96,7 @@ def _measured(
     workload: Workload, k: int, repeats: int, quick: bool, say: Callable[[str], None]
 ) -> Iterator[str]:
     ways = _ways(workload, k, quick)
-    inputs = {rows: _input(workload, rows, k) for rows in {each.rows for each in ways}}
+    inputs = {rows: list(drawn(workload, rows, k)) for rows in {each.rows for each in ways}}
     say(f"{workload.name}, changes every {k:,} rows: up to {max(inputs):,} rows, {repeats} repeats")
     _same_answers(workload, ways, inputs)
     seconds: dict[str, list[float]] = {each.name: [] for each in ways}
@@ -129,11 +129,11 @@ def _same_answers(workload: Workload, ways: Sequence[_Way], inputs: Mapping[int,
             raise AssertionError(f"{workload.name}: {name} and {first[0]} disagree")
 
 
-def _program(workload: Workload) -> Program:
+def compiled(workload: Workload) -> Program:
     """The program, its step compiled and in the cache."""
     query = read_script(workload.ddl + workload.sql).queries[0]
     program = program_of(query, verdict_of(query))
-    first = _batch(program, _input(workload, 10, 10)[0], 1)
+    first = _batch(program, next(drawn(workload, 12, 12)), 1)
     LocalRun(program, lowering=Lowering.TICK).advance(first)
     return program
 
@@ -144,18 +144,16 @@ def _ways(workload: Workload, k: int, quick: bool) -> list[_Way]:
     if workload.quadratic:
         few = min(few, 20_000)
     full, few = max(full, k), max(few, k)
-    program = _program(workload)
+    program = compiled(workload)
     ways = [
         _Way("NumPy, one pass", full, lambda x: _none(workload.floor(x)), peer=False),
-        _Way("millpond", full, lambda x: _ours(program, x), peer=False),
+        _Way("millpond", full, lambda x: ours(program, x), peer=False),
     ]
     by_hand = workload.by_hand
     if by_hand is not None:
         hand = {1: 500, 1_000: 200_000, 100_000: 1_000_000}[k] // (10 if quick else 1)
-        ways.append(
-            _Way("DuckDB, state by hand", max(hand, k), lambda x: by_hand(_connection(), x))
-        )
-    ways.append(_Way("DuckDB, asked again", few, lambda x: _duckdb(workload, x)))
+        ways.append(_Way("DuckDB, state by hand", max(hand, k), lambda x: by_hand(opened(), x)))
+    ways.append(_Way("DuckDB, asked again", few, lambda x: duckdb_again(workload, x)))
     ways.append(_Way("Polars, asked again", few, lambda x: _polars(workload, x)))
     return ways
 
@@ -164,10 +162,9 @@ def _none(_: object) -> None:
     return None
 
 
-def _input(workload: Workload, rows: int, k: int) -> list[Frames]:
+def drawn(workload: Workload, rows: int, k: int) -> Iterator[Frames]:
     """The streams take turns, row by row at k = 1, else by equal parts of a batch."""
     rng = np.random.default_rng(7)
-    found: list[Frames] = []
     for number in range(rows // k):
         sizes = {
             name: int(number % len(workload.streams) == place)
@@ -175,16 +172,13 @@ def _input(workload: Workload, rows: int, k: int) -> list[Frames]:
             else k // len(workload.streams)
             for place, name in enumerate(workload.streams)
         }
-        found.append(
-            {
-                name: {each: _drawn(rng, workload, each, size) for each in STREAMS[name]}
-                for name, size in sizes.items()
-            }
-        )
-    return found
+        yield {
+            name: {each: _column(rng, workload, each, size) for each in STREAMS[name]}
+            for name, size in sizes.items()
+        }
 
 
-def _drawn(rng: np.random.Generator, workload: Workload, column: str, size: int) -> Ints:
+def _column(rng: np.random.Generator, workload: Workload, column: str, size: int) -> Ints:
     top = workload.ranges.get(column, workload.keys if column in ("a", "d") else 0)
     return rng.integers(0, top, size) if top else rng.integers(-(2**62), 2**62, size)
 
@@ -192,7 +186,7 @@ def _drawn(rng: np.random.Generator, workload: Workload, column: str, size: int)
 # The ways to run --------------------------------------------------------------------------------
 
 
-def _ours(program: Program, batches: list[Frames]) -> Answer:
+def ours(program: Program, batches: Iterable[Frames]) -> Answer:
     engine = LocalRun(program, lowering=Lowering.AUTO)
     answer: Answer = Counter()
     for number, frames in enumerate(batches):
@@ -226,9 +220,9 @@ def _rows(table: Any) -> Answer:
     return found
 
 
-def _duckdb(workload: Workload, batches: list[Frames]) -> Answer:
+def duckdb_again(workload: Workload, batches: Iterable[Frames], *, ask: bool = True) -> Answer:
     """Every row kept; the query asked again, and what is new and what is gone told apart."""
-    connection = _connection()
+    connection = opened()
     for statement in workload.ddl.replace("STREAM", "TABLE").split(";")[:-1]:
         connection.execute(statement)
     asked = workload.asked or workload.sql
@@ -237,12 +231,14 @@ def _duckdb(workload: Workload, batches: list[Frames]) -> Answer:
         for name, table in _tables(frames).items():
             connection.register("batch", table)
             connection.execute(f"INSERT INTO {name} SELECT * FROM batch")
+        if not ask:
+            continue
         connection.execute(f"CREATE OR REPLACE TABLE new AS {asked}")
         _differences(connection)
     return _counted(workload, connection.execute("SELECT * FROM old").fetchall())
 
 
-def _polars(workload: Workload, batches: list[Frames]) -> Answer:
+def _polars(workload: Workload, batches: Iterable[Frames]) -> Answer:
     """Every row kept in chunks; the query asked again, and the answers compared."""
     import polars as pl
 
@@ -262,7 +258,7 @@ def _polars(workload: Workload, batches: list[Frames]) -> Answer:
     return _counted(workload, old)
 
 
-def _connection() -> Any:
+def opened() -> Any:
     import duckdb
 
     connection = duckdb.connect()
@@ -286,7 +282,7 @@ def _counted(workload: Workload, rows: Iterable[tuple[Any, ...]]) -> Answer:
 # The workloads ----------------------------------------------------------------------------------
 
 
-def _w1_by_hand(connection: Any, batches: list[Frames]) -> Answer:
+def _w1_by_hand(connection: Any, batches: Iterable[Frames]) -> Answer:
     connection.execute("CREATE TABLE ns (a BIGINT PRIMARY KEY, n BIGINT)")
     connection.execute("CREATE TABLE nt (a BIGINT PRIMARY KEY, n BIGINT)")
     connection.execute("CREATE TABLE old (a BIGINT, n BIGINT)")
@@ -305,7 +301,7 @@ def _w1_by_hand(connection: Any, batches: list[Frames]) -> Answer:
     return Counter(connection.execute("SELECT * FROM old").fetchall())
 
 
-def _w2_by_hand(connection: Any, batches: list[Frames]) -> Answer:
+def _w2_by_hand(connection: Any, batches: Iterable[Frames]) -> Answer:
     connection.execute("CREATE TABLE least (a BIGINT PRIMARY KEY, b BIGINT)")
     connection.execute("CREATE TABLE most (d BIGINT)")
     connection.execute("INSERT INTO most VALUES (-9223372036854775808)")
@@ -332,7 +328,7 @@ def _counts(column: Ints, low: int, high: int) -> Ints:
     return np.bincount(inside - low, minlength=high - low + 1)
 
 
-def _w1_floor(batches: list[Frames]) -> object:
+def _w1_floor(batches: Iterable[Frames]) -> object:
     counts = np.zeros((2, 9), dtype=np.int64)
     for each in batches:
         counts[0] += _counts(each["s"]["a"], 11, 19)
@@ -340,7 +336,7 @@ def _w1_floor(batches: list[Frames]) -> object:
     return counts
 
 
-def _w2_floor(batches: list[Frames]) -> object:
+def _w2_floor(batches: Iterable[Frames]) -> object:
     least = np.full(9, np.iinfo(np.int64).max)
     most = np.iinfo(np.int64).min
     for each in batches:
@@ -351,7 +347,7 @@ def _w2_floor(batches: list[Frames]) -> object:
     return least, most
 
 
-def _q6_floor(batches: list[Frames]) -> object:
+def _q6_floor(batches: Iterable[Frames]) -> object:
     least, most = np.iinfo(np.int64).max, np.iinfo(np.int64).min
     for each in batches:
         inside = each["s"]["a"] == 10
@@ -361,7 +357,7 @@ def _q6_floor(batches: list[Frames]) -> object:
     return least, most
 
 
-def _q7_floor(batches: list[Frames]) -> object:
+def _q7_floor(batches: Iterable[Frames]) -> object:
     counts = np.zeros((2, 12), dtype=np.int64)
     for each in batches:
         b = each["s"]["b"][(each["s"]["a"] == 10) & (each["s"]["b"] < 20)]
@@ -371,7 +367,7 @@ def _q7_floor(batches: list[Frames]) -> object:
     return counts
 
 
-def _three_floor(batches: list[Frames]) -> object:
+def _three_floor(batches: Iterable[Frames]) -> object:
     counts = [np.zeros(9, np.int64), np.zeros(90, np.int64), np.zeros(10, np.int64)]
     for each in batches:
         counts[0] += _counts(each["s"]["a"], 11, 19)
@@ -382,7 +378,7 @@ def _three_floor(batches: list[Frames]) -> object:
     return counts
 
 
-def _sum_floor(batches: list[Frames]) -> object:
+def _sum_floor(batches: Iterable[Frames]) -> object:
     counts, totals = np.zeros((2, 9), dtype=np.int64), np.zeros(9)
     for each in batches:
         counts[0] += _counts(each["s"]["a"], 11, 19)
@@ -393,7 +389,7 @@ def _sum_floor(batches: list[Frames]) -> object:
     return counts, totals
 
 
-def _values_floor(batches: list[Frames]) -> object:
+def _values_floor(batches: Iterable[Frames]) -> object:
     counts = np.zeros(1000, dtype=np.int64)
     for each in batches:
         counts += _counts(each["s"]["a"], 0, 999)

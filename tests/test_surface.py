@@ -17,9 +17,9 @@ from millpond.diagnostic import CODES
 HOUSE = Path(millpond.__file__).parent
 
 PUBLIC = [
-    "__version__", "Answer", "Change", "Changes", "Checked", "Diagnostic", "InputError",
-    "MillpondError", "Pond", "Query", "RefusedError", "Repair", "Run", "UserError", "Verdict",
-    "check", "check_sql",
+    "__version__", "Answer", "Change", "Changes", "Checked", "Diagnostic", "Explanation", "Feeder",
+    "InputError", "MillpondError", "Pond", "Query", "RefusedError", "Repair", "Run", "UserError",
+    "Verdict", "check", "check_sql",
 ]  # fmt: skip
 """Names of `import millpond as mp`."""
 

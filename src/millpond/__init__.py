@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from millpond.api.check import Checked as Checked
     from millpond.api.check import check as check
     from millpond.api.check import check_sql as check_sql
+    from millpond.api.feeder import Feeder as Feeder
     from millpond.api.frame_text import Repair as Repair
+    from millpond.api.pond import Explanation as Explanation
     from millpond.api.pond import Pond as Pond
     from millpond.api.pond import Query as Query
     from millpond.api.pond import Verdict as Verdict
@@ -28,6 +30,8 @@ _HOMES = {
     "Changes": "api.changes",
     "Checked": "api.check",
     "Diagnostic": "diagnostic",
+    "Explanation": "api.pond",
+    "Feeder": "api.feeder",
     "InputError": "diagnostic",
     "MillpondError": "diagnostic",
     "Pond": "api.pond",

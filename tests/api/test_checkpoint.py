@@ -40,6 +40,8 @@ AGGREGATES = [
     "SELECT AVG(b) AS mean, MIN(b) AS least, VAR_SAMP(b) AS spread FROM s",
     "SELECT a, MAX(m) AS most, AVG(m) AS mean, MIN(x) AS least FROM s GROUP BY a",
     "SELECT t.v, COUNT(*) AS n FROM s, t WHERE s.a = t.d GROUP BY t.v",
+    "SELECT COUNT(DISTINCT a) AS n, MEDIAN(a) AS middle FROM s",
+    "SELECT a, MEDIAN(d) AS middle FROM s, t WHERE a = d GROUP BY a",
     "SELECT DISTINCT v FROM t",
 ]
 
@@ -177,3 +179,15 @@ def test_an_answer_that_was_not_kept_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(mp.UserError, match="has no answer"):
         query.resume(tmp_path, keep_answer=True)
     query.resume(tmp_path).close()
+
+
+def test_a_limit_holds_for_frames_and_feeders_too() -> None:
+    query = mp.Pond(DDL).query(PAIRS)
+    for push in (
+        lambda run: run.push("s", pl.DataFrame({"a": [11, 12, 13], "b": [1, 1, 1]})),
+        lambda run: [run.feeder("s")(a, 1) for a in (11, 12, 13)],
+    ):
+        run = query.start(allow_unbounded=True, max_state=2)
+        with pytest.raises(mp.RefusedError, match="MP407"):
+            push(run)
+        assert run.units() <= 2

@@ -164,6 +164,12 @@ def test_a_notebook_gets_a_table_with_nothing_to_run_in_it() -> None:
     assert "and 11 more rows" in html
 
 
+def test_a_notebook_gets_a_verdict_as_text() -> None:
+    html = mp.Pond(DDL).query(BELOW).verdict._repr_html_()
+    assert html.startswith("<pre>q1: constant")
+    assert "&lt;" in mp.Pond(DDL).query("SELECT b FROM s, t WHERE b < d").verdict._repr_html_()
+
+
 def test_a_notebook_gets_a_picture_of_a_plan() -> None:
     explained = mp.Pond(DDL).query(PAIRS).explain()
     assert explained._repr_svg_().startswith("<svg")
@@ -312,7 +318,9 @@ def test_time_cannot_be_set_where_there_is_none() -> None:
 def test_a_run_whose_expression_has_no_value_stops() -> None:
     run = mp.Pond("CREATE STREAM s (b BIGINT)").query("SELECT b * b FROM s").start(**UNBOUNDED)
     with pytest.raises(mp.MillpondError, match="MP309"):
-        run.push("s", [{"b": 2}, {"b": 2**40}])
+        run.push("s", [{"b": 2}, {"b": 2**40}, {"b": 3}])
+    assert run.before_failure is not None
+    assert said(run.before_failure) == [((4,), 1, 1)]
     with pytest.raises(mp.MillpondError, match="MP309"):
         run.push("s", [{"b": 2}])
 

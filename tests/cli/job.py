@@ -9,6 +9,10 @@ from pathlib import Path
 
 from millpond.cli import main, run_committed
 from millpond.program.commits import Commits
+from millpond.run import intake
+
+TURN = 5
+"""Rows of one source before those of the next one."""
 
 _write = Commits.write
 
@@ -20,7 +24,9 @@ def _told(self: Commits, number: int, fill: Callable[[Path], None]) -> None:
 
 
 if __name__ == "__main__":
-    run_committed._SECONDS, run_committed._SHARE = 0.0, 0
+    run_committed._SECONDS = float(os.environ.get("SECONDS", "0"))
+    run_committed._SHARE = 0
+    intake._TURN = TURN
     os.fsync = lambda fd: None
     Commits.write = _told  # type: ignore[method-assign]
     main(sys.argv[1:])

@@ -41,6 +41,16 @@ def events(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
+    "given",
+    [("--rate", "s=5/s", "--rate", "S=7/s"), ("--source", "s=a.csv", "--source", "s=b.csv")],
+)
+def test_a_stream_has_one_rate_and_one_source(given: tuple[str, ...]) -> None:
+    done = check(DISTINCT, *given)
+    assert (done.code, done.codes) == (2, ["MP403"])
+    assert "given twice" in done.err
+
+
+@pytest.mark.parametrize(
     ("rate", "rows"),
     [("2/s", 7200), ("120/min", 7200), ("7200/h", 7200), ("172800/day", 7200), ("0.5/s", 1800),
      ("2 / second", 7200), ("1/m", 60), ("1/hour", 1), ("24/d", 1)],

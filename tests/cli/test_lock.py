@@ -106,3 +106,26 @@ def test_a_lock_that_cannot_be_written_is_said(folder: Path) -> None:
     (folder / "q.sql").write_text(DDL + "SELECT a FROM s", encoding="utf-8")
     done = millpond("check", "q.sql", "--lock", "no/such/folder/verdicts.json")
     assert (done.code, done.codes) == (2, ["MP406"])
+
+
+def test_a_lock_knows_its_files_wherever_the_check_is_started(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check(folder, NARROW)
+    (folder / "q.sql").write_text(f"{DDL}CREATE QUERY {OPEN.replace(':', ' AS')}", encoding="utf-8")
+    assert millpond("check", "./q.sql", "--lock", "verdicts.json").codes == ["MP409"]
+    (folder / "deeper").mkdir()
+    monkeypatch.chdir(folder / "deeper")
+    done = millpond("check", "../q.sql", "--lock", "../verdicts.json")
+    assert done.codes == ["MP409"]
+    assert held(folder) == {"q.sql:q": {"memory": "constant", "units": 5}}
+
+
+def test_a_check_of_one_file_keeps_what_is_held_of_others(folder: Path) -> None:
+    check(folder, NARROW)
+    (folder / "other.sql").write_text(DDL + "SELECT a FROM s", encoding="utf-8")
+    assert millpond("check", "other.sql", "--lock", "verdicts.json").code == 0
+    assert set(held(folder)) == {"q.sql:q", "other.sql:q1"}
+    (folder / "q.sql").unlink()
+    assert millpond("check", "other.sql", "--lock", "verdicts.json").code == 0
+    assert set(held(folder)) == {"other.sql:q1"}

@@ -44,10 +44,10 @@ HEAVY = {"demo", "bench"}
 
 
 def test_the_verbs_are_those_of_this_version() -> None:
-    assert verbs() == ["check", "explain", "run", "demo", "bench"]
+    assert verbs() == ["check", "explain", "compile", "run", "demo", "bench"]
 
 
-@pytest.mark.parametrize("verb", ["check", "explain", "run", "demo", "bench"])
+@pytest.mark.parametrize("verb", ["check", "explain", "compile", "run", "demo", "bench"])
 def test_the_help_of_a_verb_shows_an_example_of_it(verb: str) -> None:
     assert f"millpond {verb}" in example_of(verb)
 
@@ -57,6 +57,7 @@ def test_the_help_of_a_verb_shows_an_example_of_it(verb: str) -> None:
     [
         "check",
         "explain",
+        "compile",
         "run",
         pytest.param("demo", marks=[pytest.mark.heavy, pytest.mark.spark]),
         pytest.param("bench", marks=pytest.mark.heavy),

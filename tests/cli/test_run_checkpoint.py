@@ -21,6 +21,8 @@ from tests.cli.harness import LONGEST, Done, jsonl, millpond
 from tests.cli.test_process import first_line, started
 
 from millpond.cli import run_committed
+from millpond.program.codec import write_manifest
+from millpond.run import intake
 
 UNTIMED = """
 CREATE STREAM s (a INT, b BIGINT); CREATE STREAM t (d INT);
@@ -48,6 +50,17 @@ CREATE QUERY slow AS SELECT v FROM t [RANGE 5];
 CREATE QUERY other AS SELECT z FROM u [RANGE 3 SECOND];
 CREATE QUERY nested AS SELECT COUNT(*) AS n FROM (SELECT ISTREAM a FROM s [RANGE 3]) [ROWS 4];
 """
+
+
+TIMED_BOUNDED = (
+    TIMED.partition("CREATE QUERY")[0]
+    + """
+CREATE QUERY pairs AS SELECT s.a FROM s, t WHERE s.a = t.d AND s.a BETWEEN 0 AND 4;
+CREATE QUERY few AS SELECT DISTINCT d FROM t WHERE d BETWEEN 1 AND 3;
+CREATE QUERY grouped AS SELECT a, COUNT(*) AS n FROM s WHERE a BETWEEN 0 AND 4 GROUP BY a;
+CREATE QUERY other AS SELECT z FROM u;
+"""
+)
 
 
 def untimed(rng: random.Random) -> Iterator[Any]:
@@ -141,10 +154,17 @@ CASES = {
     "batches": Case(UNTIMED, untimed, ("--instants", "batch")),
     "untimed by definition": Case(UNTIMED, untimed, DEFINED),
     "timed": Case(TIMED, timed, DEFINED),
+    "timed programs": Case(TIMED_BOUNDED, timed),
     "timed answers": Case(TIMED, timed, (*DEFINED, "--emit", "answers")),
     "sources": Case(UNTIMED, untimed, sources=True),
     "timed sources": Case(TIMED, timed, DEFINED, sources=True),
 }  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _short_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sources take turns so often that runs end in the middle of one."""
+    monkeypatch.setattr(intake, "_TURN", job.TURN)
 
 
 class CrashError(BaseException):
@@ -209,10 +229,10 @@ def at_once(case: Case, folder: Path, size: int = 40, seed: int = 1) -> dict[str
     return said
 
 
-def steps_of(case: Case, folder: Path) -> int:
+def steps_of(case: Case, folder: Path, size: int = 40) -> int:
     """How many steps of a run reach the disk."""
     folder.mkdir()
-    case.prepare(folder)
+    case.prepare(folder, size)
     with commits_after_every_batch(), crash_at(10**9) as seen:
         assert millpond(*case.arguments(folder), "--checkpoint", folder / "state").code == 0
     return len(seen)
@@ -231,15 +251,15 @@ def test_a_crash_at_any_step_leaves_no_trace(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_a_crash_at_every_step_leaves_no_trace(name: str, tmp_path: Path) -> None:
     case = CASES[name]
-    expected = at_once(case, tmp_path / "whole")
-    for step in range(1, steps_of(case, tmp_path / "counted") + 1):
-        no_trace(case, tmp_path / f"{step}", step, expected)
+    expected = at_once(case, tmp_path / "whole", 14)
+    for step in range(1, steps_of(case, tmp_path / "counted", 14) + 1):
+        no_trace(case, tmp_path / f"{step}", step, expected, 14)
         shutil.rmtree(tmp_path / f"{step}")
 
 
-def no_trace(case: Case, folder: Path, step: int, expected: dict[str, str]) -> None:
+def no_trace(case: Case, folder: Path, step: int, expected: dict[str, str], size: int = 40) -> None:
     folder.mkdir()
-    case.prepare(folder)
+    case.prepare(folder, size)
     assert crashed(case, folder, step)
     assert resumed(case, folder) == expected, f"step {step}"
     assert resumed(case, folder) == expected, "and once more, with nothing new"
@@ -333,6 +353,33 @@ def test_a_run_goes_on_with_the_input_that_has_come_since(tmp_path: Path) -> Non
     assert said == expected
 
 
+@pytest.mark.parametrize("time", ["", ", WATERMARK FOR a AS a - 1"])
+def test_files_that_were_read_are_not_read_again(time: str, tmp_path: Path) -> None:
+    (tmp_path / "q.sql").write_text(f"CREATE STREAM s (a INT{time}); SELECT a FROM s")
+    folder, out = tmp_path / "s", tmp_path / "out.jsonl"
+    folder.mkdir()
+    command = ("run", tmp_path / "q.sql", "--engine", "definition", "--source", f"s={folder}",
+               "--sink", out, "--checkpoint", tmp_path / "state")  # fmt: skip
+
+    def put(number: int, *values: int) -> None:
+        (folder / f"{number}.jsonl").write_bytes(jsonl({"a": value} for value in values))
+
+    put(1, 1, 2)
+    put(2, 3)
+    with commits_after_every_batch():
+        assert millpond(*command).code == 0
+        (folder / "1.jsonl").write_bytes(b"x" * (folder / "1.jsonl").stat().st_size)
+        put(2, 3, 5)
+        put(3, 6)
+        assert millpond(*command).code == 0
+    said = [json.loads(each)["row"]["a"] for each in out.read_text().splitlines()]
+    assert said == [1, 2, 3, 5, 6]
+    (folder / "1.jsonl").write_bytes(b"x")
+    done = millpond(*command)
+    assert (done.code, done.codes) == (2, ["MP405"])
+    assert "the source of `s` is not the one that was read before" in done.err
+
+
 def test_what_was_written_behind_the_last_commit_is_cut_off(tmp_path: Path) -> None:
     case = CASES["compiled"]
     case.prepare(tmp_path)
@@ -392,6 +439,29 @@ def test_ctrl_c_stops_behind_a_commit(tmp_path: Path) -> None:
         assert running.wait(LONGEST) == 130
     done = millpond(*options, stdin=b"".join(lines))
     assert [each["at"] for each in done.lines] == [2, 3]
+
+
+def test_what_was_said_is_committed_though_nothing_more_comes(tmp_path: Path) -> None:
+    (tmp_path / "q.sql").write_text("CREATE STREAM s (a INT); SELECT a FROM s")
+    options = ("run", tmp_path / "q.sql", "--engine", "local", "--input", "-")
+    where = ("--sink", tmp_path / "out", "--checkpoint", tmp_path / "state")
+    with subprocess.Popen(
+        [sys.executable, job.__file__, *map(str, (*options, *where))],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "SECONDS": "0.5"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as running:
+        assert running.stdin is not None
+        assert running.stdout is not None
+        for number in (1, 2, 3):
+            running.stdin.write(jsonl([{"s": {"a": number}}]))
+            running.stdin.flush()
+            assert running.stdout.readline() == f"begin {number}\n".encode()
+            assert running.stdout.readline() == f"commit {number}\n".encode()
+        running.stdin.close()
+        assert running.wait(LONGEST) == 0
+    parts = sorted((tmp_path / "out").glob("part-*.jsonl"))
+    assert [json.loads(each.read_text())["at"] for each in parts] == [1, 2, 3]
 
 
 def test_a_bad_row_stops_behind_a_commit(tmp_path: Path) -> None:
@@ -565,6 +635,13 @@ def test_a_checkpoint_has_one_run_at_a_time(written: Path) -> None:
     assert "is in use by another run" in refused(written).err
     first.close()
     resumed(CASES["timed"], written)
+
+
+def test_a_checkpoint_of_spark_is_refused(written: Path, tmp_path: Path) -> None:
+    write_manifest(tmp_path / "manifest.json", {"queries": {"q1": "0" * 32}})
+    done = millpond(*CASES["timed"].arguments(written), "--checkpoint", tmp_path)
+    assert (done.code, done.codes) == (2, ["MP405"])
+    assert "it was written by a run on Spark" in done.err
 
 
 def test_a_folder_that_is_none_is_refused(written: Path, tmp_path: Path) -> None:

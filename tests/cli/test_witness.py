@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from itertools import product
 from pathlib import Path
@@ -112,3 +113,14 @@ def test_what_parts_do_together_is_shown_by_an_input(
     (verdict,) = json.loads(millpond("check", query, "--json").out)["queries"]
     assert verdict["memory"] == memory
     assert (verdict["witness"] is None) is (memory != "linear")
+
+
+def test_rows_that_come_often_are_shown_once(tmp_path: Path) -> None:
+    query = tmp_path / "often.sql"
+    query.write_text(
+        "CREATE STREAM s (a BIGINT); SELECT a FROM s GROUP BY a HAVING COUNT(*) > 100",
+        encoding="utf-8",
+    )
+    done = millpond("check", query, "--witness", "2")
+    assert "the 4 subsets of 2 groups of rows" in done.out
+    assert re.search(r"1 in: +[0-9]+ x {\"s\": {\"a\": [^}]*}}$", done.out, re.MULTILINE)

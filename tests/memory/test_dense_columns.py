@@ -6,6 +6,8 @@ import operator
 import random
 from fractions import Fraction
 
+import pytest
+
 from millpond.language import read_script
 from millpond.memory import MemoryClass, verdict_of
 
@@ -40,3 +42,25 @@ def test_places_of_a_double_are_those_that_rows_to_join_tell_apart() -> None:
         assert wanted <= kept <= wanted + 1, (text, kept, wanted)
         tight += kept == wanted
     assert tight > 270
+
+
+MIXED = "CREATE STREAM s (b DECIMAL(5, 1), e INT); CREATE STREAM t (d INT);\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "memory"),
+    [
+        ("1 FROM s, t WHERE d < b AND b < e AND e <= b + 0.5", MemoryClass.LINEAR),
+        ("1 FROM s, t WHERE d < e AND b < e AND e <= b + 0.5", MemoryClass.LINEAR),
+        ("DISTINCT 1 FROM s, t WHERE d < b AND b < e AND e <= b + 0.5", MemoryClass.CONSTANT),
+    ],
+)
+def test_joins_that_follow_from_one_another_by_rounding_are_not_both_left_out(
+    text: str, memory: MemoryClass
+) -> None:
+    """`d < b` gives `d < e`, hence `d <= e - 1`, hence `d <= b - 0.5`: the two say the same, and
+    one of them has to be kept."""
+    found = verdict_of(read_script(f"{MIXED}SELECT {text}").queries[0])
+    assert found.memory is memory
+    if memory is MemoryClass.CONSTANT:
+        assert found.units == 3

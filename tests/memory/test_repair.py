@@ -209,6 +209,22 @@ def test_nothing_to_repair(text: str) -> None:
     assert checked_fixes(read_script(S_T + text)) == ()
 
 
+@pytest.mark.parametrize(
+    ("columns", "left"),
+    [
+        ("c, -- of few\n  a /* of many, */", "c -- of few\n   /* of many, */"),
+        ("a -- of many\n, c", " -- of many\n c"),
+        ("c /* , */ , a", "c /* , */  "),
+        ("c ,  a", "c"),
+        ("a ,  c", "c"),
+    ],
+)
+def test_comments_beside_a_column_that_goes_stay(columns: str, left: str) -> None:
+    rest = " FROM s, t WHERE c = d AND c = 1"
+    found = checked_fixes(read_script(f"{S_T}SELECT {columns}{rest}"))
+    assert f"SELECT {left}{rest}" in [each.sql for each in found]
+
+
 def test_columns_whose_place_is_counted_stay() -> None:
     found = checked_fixes(
         read_script(f"{S_T}SELECT COUNT(DISTINCT a), b FROM s WHERE b = 1 GROUP BY 2")

@@ -13,7 +13,15 @@ from tests.strategies.aggregates import random_aggregate_query
 from tests.strategies.spj import random_spj
 
 from millpond.language import read_script
-from millpond.memory import Fed, MemoryClass, Verdict, Witness, verdict_of, witness_of
+from millpond.memory import (
+    Fed,
+    MemoryClass,
+    Verdict,
+    Witness,
+    check_script,
+    verdict_of,
+    witness_of,
+)
 from millpond.memory.witness import every_subset, some_subsets
 from millpond.plan import Script
 from millpond.run.respond import Responses
@@ -205,6 +213,79 @@ def test_columns_of_every_type_have_witnesses(text: str) -> None:
     assert verdict.memory is MemoryClass.LINEAR
     assert witness is not None
     beyond(script, witness, text)
+
+
+FILLED = """CREATE STREAM s (a BIGINT, e ENUM('x', 'y') NOT NULL, b BOOLEAN NOT NULL,
+    d DATE NOT NULL CHECK (d > DATE '2024-01-01'), f DOUBLE NOT NULL CHECK (f < 0),
+    m DECIMAL(6, 2) NOT NULL CHECK (m > 1.5 AND m < 1.7), k TINYINT NOT NULL CHECK (k > 5),
+    v VARCHAR NOT NULL CHECK (v > 'm'), w VARCHAR NOT NULL CHECK (w < 'a'),
+    l ENUM('p', 'q') NOT NULL CHECK (l IN ('q')));
+"""
+
+
+def test_columns_that_do_not_matter_hold_what_their_declarations_admit() -> None:
+    """An ENUM held 'a', and a range that is open at its end held any number."""
+    script, _, witness = proved(FILLED + "SELECT DISTINCT a FROM s", 2)
+    assert witness is not None
+    beyond(script, witness, FILLED)
+    (_, row), *_ = witness.prefix[0][0]
+    assert (row[1], row[9]) == ("x", "q")
+
+
+FROM_A_THRESHOLD_ON = [
+    "SELECT a FROM s GROUP BY a HAVING COUNT(*) > 3",
+    "SELECT a FROM s GROUP BY a HAVING COUNT(*) > 100",
+    "SELECT a, COUNT(*) FROM s GROUP BY a HAVING COUNT(*) = 7",
+    "SELECT a, SUM(b) FROM s GROUP BY a HAVING SUM(b) > 1000",
+    "SELECT a FROM s GROUP BY a HAVING MAX(b) > 100",
+    "SELECT a FROM s GROUP BY a HAVING COUNT(*) > 1 AND SUM(b) > 10",
+    "SELECT a FROM s GROUP BY a HAVING COUNT(DISTINCT k) > 2",
+    "SELECT a FROM s GROUP BY a HAVING AVG(x) > 37.5",
+    "SELECT a FROM s GROUP BY a HAVING COUNT(*) FILTER (WHERE k = 'x') >= 3",
+    "SELECT a, SUM(CASE WHEN k = 'x' THEN 1 ELSE 0 END) AS n FROM s GROUP BY a "
+    "HAVING SUM(CASE WHEN k = 'x' THEN 1 ELSE 0 END) > 2",
+    "SELECT DISTINCT COUNT(*) FROM s GROUP BY a",
+]
+
+
+@pytest.mark.parametrize("text", FROM_A_THRESHOLD_ON)
+def test_groups_that_show_from_a_threshold_on_have_witnesses(text: str) -> None:
+    script = read_script(DDL + text)
+    (verdict,) = check_script(script, Responses, witness=4)
+    assert verdict.memory is MemoryClass.LINEAR
+    assert verdict.witness is not None
+    beyond(script, verdict.witness, text)
+    with duckdb.connect() as connection:
+        rows = "a BIGINT, b BIGINT, x DOUBLE, k VARCHAR, m DECIMAL(9, 2), d DATE"
+        connection.execute(f"CREATE TABLE s ({rows})")
+        told = {
+            tuple(after(connection, text, verdict.witness.fed(subset), probe) for probe in probes)
+            for probes in (verdict.witness.probes,)
+            for subset in every_subset(4)
+        }
+    assert len(told) == 16
+
+
+def after(
+    connection: duckdb.DuckDBPyConnection, sql: str, before: Sequence[Fed], probe: Sequence[Fed]
+) -> tuple[str, ...]:
+    """DuckDB's answer after some rows."""
+    connection.execute("DELETE FROM s")
+    rows = [(*row[:5], "2024-01-01") for _, row in (*before, *probe)]
+    frame = pl.DataFrame(rows, schema=["a", "b", "x", "k", "m", "d"], orient="row")
+    connection.register("rows", frame.to_arrow())
+    connection.execute("INSERT INTO s SELECT * FROM rows")
+    return tuple(sorted(map(repr, connection.execute(sql).fetchall())))
+
+
+@pytest.mark.parametrize(
+    "having", ["SUM(a * a) < 100", "COUNT(*) < 3 AND SUM(a * a) < 50", "MAX(ABS(a)) < 40"]
+)
+def test_groups_of_which_only_a_few_ever_show_are_not_called_linear(having: str) -> None:
+    """19 groups and their sums are enough for the first, and eight of them prove nothing."""
+    script = read_script(f"{DDL} SELECT a FROM s GROUP BY a HAVING {having}")
+    (verdict,) = check_script(script, Responses)
+    assert verdict.memory is MemoryClass.OUTSIDE
 
 
 def test_a_bounded_query_has_none() -> None:

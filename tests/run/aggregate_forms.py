@@ -61,6 +61,30 @@ COMPUTED = (
     "k, SUM(1), COUNT(1), MAX(2), AVG(3), COUNT(NULL), SUM(NULL), MIN('a') FROM s GROUP BY k",
     "COUNT(DISTINCT 3), MEDIAN(2.5), AVG(1.5e0), SUM(5) FILTER (WHERE f) FROM s",
 )
+SEVERAL = (
+    "k, COUNT(*), SUM(n), MEDIAN(m) FROM s WHERE m = 1 OR f GROUP BY k",
+    "COUNT(*), MAX(q) FROM s WHERE m <> 3 OR k = 'x'",
+    "x, SUM(y), COUNT(DISTINCT x) FROM (SELECT m AS x, n AS y FROM s UNION ALL SELECT m, n FROM t) AS u "
+    "GROUP BY x",
+    "s.k, COUNT(*), SUM(t.n) FROM s, t WHERE s.k = t.k AND (s.m < t.m OR s.p = t.p) GROUP BY s.k",
+)
+BEST = (
+    "MAX(s.q) FROM s, t WHERE s.q > t.p",
+    "MAX(s.n), MIN(t.w) FROM s, t WHERE s.n > t.w",
+    "MIN(s.m), MAX(t.q) FROM s, t WHERE s.m < t.q",
+    "MIN(s.v) FROM s, t WHERE s.v < t.k",
+    "s.f, MIN(s.n) FROM s, t WHERE s.n < t.n AND t.n <= 3 GROUP BY s.f",
+    "MIN(s.n) FROM s, t WHERE s.n < t.n AND t.n >= 3 AND t.m < 4",
+)
+TOGETHER = (
+    "SUM(s.m * t.m), MAX(s.m * t.m), COUNT(*) FILTER (WHERE s.m > t.m), AVG(s.p * t.m), "
+    "MIN(CASE WHEN s.m > t.m THEN s.m END) FROM s, t WHERE s.k = t.k",
+    "s.k, COUNT(*), SUM(s.n) FROM s, t WHERE s.k || t.k = 'xx' GROUP BY s.k",
+)
+TEXTS = (
+    "MIN(v), MAX(v), COUNT(v) FROM s",
+    "s.m, MIN(s.v), MAX(t.k), COUNT(s.v) FROM s, t WHERE s.m = t.m GROUP BY s.m",
+)
 ABOVE = (
     "COUNT(*) FROM s HAVING COUNT(*) > 3",
     "m FROM s GROUP BY m HAVING SUM(n) > 100 AND MIN(w) < 0",
@@ -73,7 +97,7 @@ ABOVE = (
     "k, COUNT(*) FROM s WHERE 1 = 0 GROUP BY k",
     "COUNT(*) FROM s HAVING 1 = 0",
 )
-FORMS = (*ONE_STREAM, *JOINED, *COMPUTED, *ABOVE)
+FORMS = (*ONE_STREAM, *JOINED, *COMPUTED, *SEVERAL, *BEST, *TOGETHER, *TEXTS, *ABOVE)
 
 _DAY, _MOMENT = 18_262, 1_577_836_800_000_000
 _DOUBLES = (0.0, -0.0, 1.5, -2.25, 1e20, -1e20, 0.1, 3.14, 1e-300)

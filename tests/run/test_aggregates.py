@@ -8,6 +8,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from tests.cli.harness import Done, millpond
 from tests.run.aggregate_forms import (
     ABOVE,
     COMPUTED,
@@ -15,6 +16,7 @@ from tests.run.aggregate_forms import (
     FORMS,
     JOINED,
     ONE_STREAM,
+    Change,
     by_definition,
     keeps_its_laws,
     ordered,
@@ -34,6 +36,7 @@ from millpond.program.lowered import Lowered
 from millpond.run import Arrivals
 from millpond.run import aggregate as run_aggregate
 from millpond.run.aggregate import GroupedTick
+from millpond.run.engine import LocalRun
 from millpond.run.group_bulk import GroupedBulk
 from millpond.synopsis import program_of
 
@@ -209,14 +212,36 @@ def agree_on_a_random_query(seed: int, *, compile_it: bool = False) -> set[str]:
         made = lowerings(program, compile_it=compile_it)
         keeps_its_laws(program, made, arrivals.batch(program), cuts, expected)
         answer_is_that_of_duckdb(script, sql, arrivals, expected)
+        row_by_row_is_the_same(program, script, arrivals, expected)
     return {each.function + (" DISTINCT" if each.distinct else "") for each in text.aggregates}
 
 
+def row_by_row_is_the_same(
+    program: GroupedProgram, script: Script, arrivals: Arrivals, expected: list[Change]
+) -> None:
+    """The fast path for one row at a time, where there is one."""
+    run = LocalRun(program)
+    catalog = {each.name: each for each in script.catalog}
+    steps = {each.name: run.row_step(each.name) for each in program.inputs}
+    places = {
+        each.name: [catalog[each.name].names.index(column) for column in each.columns]
+        for each in program.inputs
+    }
+    said: list[Change] = []
+    for stream, row, at in arrivals:
+        step = steps.get(stream or "")
+        if step is None:
+            return
+        values = [row[place] for place in places[stream or ""]]
+        told = step(run.state, values, at)  # type: ignore[arg-type]
+        if told is None:
+            return
+        said += [(at_, row_, n) for row_, n, at_ in told]
+    assert ordered(said) == expected
+
+
 def answer_is_that_of_duckdb(
-    script: Script,
-    sql: str,
-    arrivals: Arrivals,
-    changes: list[tuple[int, tuple, int]],  # type: ignore[type-arg]
+    script: Script, sql: str, arrivals: Arrivals, changes: list[Change]
 ) -> None:
     """The changes add up to what DuckDB says of all rows."""
     total: Counter[tuple[object, ...]] = Counter()
@@ -259,6 +284,53 @@ def test_4000_random_queries_agree_with_the_definition_and_duckdb() -> None:
 def test_compiled_steps_of_random_queries_agree_with_the_definition() -> None:
     count, _ = agree_on_random_queries(range(6_000, 6_060), compile_it=True)
     assert count > 20
+
+
+# Through the command -----------------------------------------------------------------------------
+
+
+def both_ways(folder: Path, text: str, lines: list[str]) -> tuple[Done, Done]:
+    """What a run says, and what running by definition says."""
+    (folder / "q.sql").write_text(text)
+    (folder / "rows.jsonl").write_text("\n".join(lines) + "\n")
+    given = ("run", str(folder / "q.sql"), "--input", str(folder / "rows.jsonl"))
+    return millpond(*given), millpond(*given, "--engine", "definition")
+
+
+def test_an_instant_without_a_row_is_the_first_one_too(tmp_path: Path) -> None:
+    text = "CREATE STREAM s (a INT);\nSELECT COUNT(*) FROM s WHERE a > 3;"
+    done, expected = both_ways(tmp_path, text, ['{"@tick": 1}', '{"s": {"a": 5}}'])
+    assert done.out == expected.out
+    assert done.out.splitlines()[0] == '{"op": "+", "row": {"count": 0}, "at": 1}'
+
+
+@pytest.mark.parametrize(
+    ("select", "rows"),
+    [
+        pytest.param(
+            "SELECT a, SUM(w) FROM s WHERE a BETWEEN 0 AND 3 GROUP BY a;",
+            ['{"s": {"a": 1, "w": 1.7e308, "b": 1}}', '{"s": {"a": 2, "w": 1, "b": 1}}'] * 2,
+            id="a sum outside DOUBLE",
+        ),
+        pytest.param(
+            "SELECT a, COUNT(*) FILTER (WHERE CAST(s.b * t.b AS TINYINT) > 0) FROM s, t "
+            "WHERE a BETWEEN 0 AND 3 GROUP BY a;",
+            [
+                '{"s": {"a": 1, "w": 1, "b": 1}}',
+                '{"t": {"b": 100}}',
+                '{"s": {"a": 2, "w": 1, "b": 100}}',
+            ],
+            id="a condition of two inputs",
+        ),
+    ],
+)
+def test_what_has_no_value_ends_the_run_as_by_definition(
+    select: str, rows: list[str], tmp_path: Path
+) -> None:
+    text = f"CREATE STREAM s (a INT, w DOUBLE, b TINYINT); CREATE STREAM t (b TINYINT);\n{select}"
+    done, expected = both_ways(tmp_path, text, rows)
+    assert (done.code, done.codes) == (2, ["MP309"])
+    assert (done.out, done.err) == (expected.out, expected.err)
 
 
 # Large numbers, and state ------------------------------------------------------------------------

@@ -88,6 +88,19 @@ REGRESSIONS: dict[str, tuple[str, list[tuple[str, Row]]]] = {
         "CREATE STREAM u (a INT, i DOUBLE CHECK (i BETWEEN 0 AND 2)); SELECT a FROM u WHERE i = a",
         [("u", (0, 0.5)), ("u", (1, 1.0)), ("u", (2, -0.0 + 2))],
     ),
+    "a row that arrives is compared with what is the same for all rows of another part": (
+        "CREATE STREAM s (a DECIMAL(5, 1) NOT NULL); CREATE STREAM u (g INT);"
+        "CREATE STREAM t (d BIGINT CHECK (d BETWEEN 0 AND 2), e INT);"
+        "SELECT DISTINCT t.d FROM s, t, u WHERE s.a <= u.g AND u.g > 0 AND t.d < u.g "
+        "AND t.e + 1 <= s.a AND t.e <> u.g AND s.a < 1.5",
+        [("t", (1, 0)), ("u", (3,)), ("s", (Decimal("0.0"),)), ("s", (Decimal("1.0"),))],
+    ),
+    "no text lies at a number": (
+        "CREATE STREAM s (a VARCHAR, b TINYINT); CREATE STREAM t (e VARCHAR, f DECIMAL(5, 1));"
+        "SELECT b FROM s, t WHERE e <> a AND a IN ('a', 'ba') AND b <> f AND e BETWEEN '' AND 'ba' "
+        "AND f IN (0.5, 1.5)",
+        [("t", ("aa", Decimal("0.5"))), ("s", ("ba", -1)), ("t", ("b", Decimal("1.5")))],
+    ),
     "NULL is a value of a key": (
         "CREATE STREAM s (k ENUM('x', 'y')); CREATE STREAM t (d INT);"
         "SELECT k FROM s, t WHERE d = 1",

@@ -51,7 +51,7 @@ def query(rng: random.Random) -> str:
     shown = rng.sample(columns, rng.randint(1, min(2, len(columns))))
     match rng.randrange(4):
         case 0:
-            group = rng.choice(columns)
+            group = rng.choice(columns) + rng.choice(["", "", " % 5"])
             call = rng.choice(["COUNT(*)", "SUM({})", "MIN({})", "AVG({})", "COUNT(DISTINCT {})"])
             having = " HAVING COUNT(*) > 1" if rng.random() < 0.3 else ""
             value = call.format(rng.choice(columns))

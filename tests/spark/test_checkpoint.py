@@ -13,6 +13,7 @@ from tests.run.harness import BOUNDED_OF_TABLE_1, DDL
 from tests.spark.harness import Pieces, compiled, random_events, static
 
 from millpond.diagnostic import UserError
+from millpond.program.codec import write_manifest
 from millpond.program.commits import KEPT
 from millpond.spark.sinks import FolderSink, Sink
 from millpond.spark.sources import Spool, tagged_files
@@ -82,6 +83,11 @@ def no_manifest(folder: Path) -> None:
     opened(folder)
 
 
+def a_run_without_spark(folder: Path) -> None:
+    write_manifest(folder / "manifest.json", {"by": "local", "queries": {}})
+    opened(folder)
+
+
 def truncated_manifest(folder: Path) -> None:
     (folder / "manifest.json").write_bytes((folder / "manifest.json").read_bytes()[:-5])
     opened(folder)
@@ -122,6 +128,7 @@ def a_file(folder: Path) -> None:
         other_name,
         answers_that_were_not_kept,
         no_manifest,
+        a_run_without_spark,
         truncated_manifest,
         truncated_commit,
         commit_of_another_batch,

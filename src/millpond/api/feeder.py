@@ -61,7 +61,7 @@ class Feeder:
             if value is not None or not nullable:
                 return list(self._push(values))
         row = values if self._all else tuple([values[place] for place in self._places])
-        told = self._run.fed(self._stream, step, row)
+        told = self._run._fed(self._stream, step, row)
         return list(self._push(values)) if told is None else told
 
 

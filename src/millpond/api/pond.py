@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
+from html import escape
 from os import PathLike
 from typing import Any
 
@@ -173,7 +174,7 @@ with distinct s.a
             on_late=on_late,
             debug=debug,
         )
-        return run.resumed(path)
+        return run._resumed(path)
 
     def __repr__(self) -> str:
         return f"<Query {self.name}: {self.sql}>"
@@ -263,6 +264,9 @@ class Verdict:
 
     def __repr__(self) -> str:
         return f"<Verdict {self.judged}>"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
 
 
 class Explanation:

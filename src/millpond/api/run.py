@@ -7,18 +7,17 @@ Calls from several threads come one after the other, in some order.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from millpond.api.changes import Answer, Changes, Form, Told
 from millpond.api.feeder import Feeder
+from millpond.api.folder import Folder, Place, answer_json
 from millpond.api.frames import Rows, columns_of, dicts_of, dicts_of_table, fitting, table_of
-from millpond.api.values import said
+from millpond.api.values import python_value, said
 from millpond.diagnostic import (
     Diagnostic,
     InputError,
@@ -29,9 +28,8 @@ from millpond.diagnostic import (
 )
 from millpond.plan import Query
 from millpond.run import DefinitionRun, Emit, Event, LocalRun, Op, Reject, Session, TaggedReader
-from millpond.run.checkpoint import Checkpoint
 from millpond.run.output import change_order
-from millpond.run.plain_json import promises_json, promises_of, row_json, row_of
+from millpond.run.plain_json import promises_json, promises_of
 from millpond.run.promises import Promises
 from millpond.run.row_step import RowStep
 from millpond.run.values import order_key
@@ -88,9 +86,9 @@ class Run:
         self._ended: set[str] = set()
         self._rows: Counter[str] = Counter()
         self._limit = limit
-        self._checkpoint: Checkpoint | None = None
         self._answer: dict[Row, int] | None = {} if keep_answer else None
         self._failed: MillpondError | None = None
+        self._before: Changes | None = None
         self._session = Session(
             catalog,
             [(query, run, _Recorder())],
@@ -99,8 +97,9 @@ class Run:
             late=None if on_late is None else self._late,
             limit=limit,
         )
+        self._folder = Folder(catalog, query, self._session)
         numbers = all(isinstance(each.type, IntegerType) for each in query.fields)
-        self._takes_columns = numbers and self._session.compiled
+        self._takes_columns = numbers and self._session.compiled and limit is None
 
     # Rows in, changes out
 
@@ -134,11 +133,11 @@ class Run:
         source = self._source(stream)
         run = self._session.run_of(0)
         step = None
-        if isinstance(run, LocalRun) and self._takes_columns and self._limit is None:
+        if isinstance(run, LocalRun) and self._takes_columns:
             step = run.row_step(source.name)
         return Feeder(self, source, step, lambda values: self._one(source, values))
 
-    def fed(self, source: Stream, step: RowStep, row: tuple[int | None, ...]) -> list[Told] | None:
+    def _fed(self, source: Stream, step: RowStep, row: tuple[int | None, ...]) -> list[Told] | None:
         """The changes that a row of a feeder causes; None where it has to go another way."""
         with self._lock:
             if self._failed is not None or source.name in self._ended:
@@ -232,7 +231,7 @@ class Run:
 
     # Going on elsewhere
 
-    def checkpoint(self, path: str | os.PathLike[str]) -> None:
+    def checkpoint(self, path: Place) -> None:
         """Commits all that the run holds to a folder, from which `Query.resume` goes on.
 
         The folder holds the commits of one run; the newest is the one that counts, and it is there
@@ -251,83 +250,29 @@ class Run:
         """
         with self._lock:
             self._usable()
-            if self._checkpoint is None or self._checkpoint.folder != Path(path):
-                self.close()
-                self._checkpoint = self._begun(path)
-            self._checkpoint.commit(
-                self._session,
-                {
-                    "rows": dict(self._rows),
-                    "ended": sorted(self._ended),
-                    "promises": promises_json(self._promises.snapshot()),
-                    "answer": None
-                    if self._answer is None
-                    else [[row_json(row), n] for row, n in self._answer.items()],
-                },
-            )
+            beside = {
+                "rows": dict(self._rows),
+                "ended": sorted(self._ended),
+                "promises": promises_json(self._promises.snapshot()),
+                "answer": answer_json(self._answer),
+            }
+            self._folder.commit(path, beside)
 
-    def resumed(self, path: str | os.PathLike[str]) -> Run:
+    def _resumed(self, path: Place) -> Run:
         """This run, which has taken nothing yet, brought to the newest commit of a folder."""
         with self._lock:
-            made = self._checkpoint_of(path)
-            beside = made.open(self._session)
-            self._checkpoint = made
-            if beside is None:
-                self.close()
-                raise UserError(
-                    Diagnostic(
-                        "MP405",
-                        "there is nothing to go on from",
-                        file=str(path),
-                        helps=("run.checkpoint(path) commits what a run holds",),
-                    )
-                )
+            beside = self._folder.resume(path)
             self._rows = Counter(beside["rows"])
             self._ended = set(beside["ended"])
             self._promises.restore(promises_of(self._catalog, beside["promises"]))
             if self._answer is not None:
-                self._answer = self._kept_answer(path, beside["answer"])
+                self._answer = self._folder.answer(path, beside["answer"])
             return self
-
-    def _begun(self, path: str | os.PathLike[str]) -> Checkpoint:
-        """A new checkpoint of this run."""
-        made = self._checkpoint_of(path)
-        if made.open(self._session, restore=False) is None:
-            return made
-        made.close()
-        raise UserError(
-            Diagnostic(
-                "MP405",
-                "the folder has the commits of another run",
-                file=str(path),
-                helps=("give an empty folder, or go on from there: q.resume(path)",),
-            )
-        )
-
-    def _kept_answer(self, path: str | os.PathLike[str], said: list[Any] | None) -> dict[Row, int]:
-        if said is None:
-            self.close()
-            raise UserError(
-                Diagnostic(
-                    "MP405",
-                    "the checkpoint has no answer: the run that wrote it did not keep one",
-                    file=str(path),
-                    helps=("leave keep_answer out, or start anew",),
-                )
-            )
-        types = [each.type for each in self._query.fields]
-        return {row_of(types, row): n for row, n in said}
-
-    def _checkpoint_of(self, path: str | os.PathLike[str]) -> Checkpoint:
-        run = self._session.run_of(0)
-        return Checkpoint(Path(path), self._catalog, [(self._query, run)], clock="of each stream")
 
     def close(self) -> None:
         """Lets go of the folder of its checkpoint, if it has one; `with q.start() as run:` does."""
         with self._lock:
-            if self._checkpoint is not None:
-                self._checkpoint.close()
-                self._checkpoint = None
+            self._folder.close()
 
     def __enter__(self) -> Run:
         return self
@@ -355,6 +300,14 @@ class Run:
         """Units of state held now: attribute values and counts."""
         with self._lock:
             return self._session.units()
+
+    @property
+    def before_failure(self) -> Changes | None:
+        """What the step in which the run failed had changed before that; None while it runs.
+
+        A run fails where an expression of its query has no value, and takes no step after that.
+        """
+        return self._before
 
     @property
     def late(self) -> int:
@@ -416,11 +369,12 @@ class Run:
             return self._told(told)
 
     def _told(self, told: list[Told]) -> Changes:
+        changes = self._changed([Changes(self._form, told)])
         failure = self._session.failure
         if failure is not None:
-            self._failed = failure
+            self._failed, self._before = failure, changes
             raise failure
-        return self._changed([Changes(self._form, told)])
+        return changes
 
     def _changed(self, found: list[Changes]) -> Changes:
         changes = found[0] if found else Changes(self._form, ())
@@ -473,8 +427,15 @@ class Run:
     def _late(self, event: Event) -> None:
         assert self._on_late is not None
         assert event.stream is not None
-        names = self._source(event.stream).names
-        self._on_late(event.stream, dict(zip(names, event.row, strict=True)))
+        columns = self._source(event.stream).columns
+        self._on_late(
+            event.stream,
+            {
+                column.name: say(value) if value is not None and say is not None else value
+                for column, value in zip(columns, event.row, strict=True)
+                for say in (python_value(column.type),)
+            },
+        )
 
 
 def _wrong(message: str, *helps: str) -> UserError:

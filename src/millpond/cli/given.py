@@ -8,12 +8,14 @@ from millpond.diagnostic import Diagnostic, UserError
 
 
 def pairs(given: list[str] | None, option: str) -> dict[str, str]:
-    """`NAME=VALUE` options as a mapping."""
-    found = {}
+    """`NAME=VALUE` options as a mapping; a name stands once, in whatever case it is written."""
+    found: dict[str, str] = {}
     for each in given or []:
         name, equals, value = each.partition("=")
         if not (name and equals and value):
             raise wrong(f"{option} {each}: write {option} NAME=VALUE")
+        if name.casefold() in map(str.casefold, found):
+            raise wrong(f"{option} {name} is given twice", f"write one {option} {name}=...")
         found[name] = value
     return found
 

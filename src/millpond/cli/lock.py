@@ -1,8 +1,9 @@
 """Verdicts under version control: `millpond check --lock FILE`.
 
-A lock holds the class and the number of each query.  A check that finds none worse brings the file
-up to date; one that finds a query worse leaves it as it is and fails, as a formatter does that is
-asked only to look.
+A lock holds the class and the number of each query, under the path of its file as seen from the
+lock's folder, so that it does not matter where a check is started.  A check that finds none worse
+brings the file up to date, and leaves what it holds of other files that are still there; one that
+finds a query worse leaves it as it is and fails, as a formatter does that is asked only to look.
 """
 
 from __future__ import annotations
@@ -38,10 +39,13 @@ class Lock:
         self._path = path
         self._held = _read(path)
         self._found: dict[str, Entry] = {}
+        self._checked: set[str] = set()
 
     def add(self, file: str, verdict: Verdict) -> Diagnostic | None:
         """One more verdict; what is worse about it, if something is."""
-        name = f"{file}:{verdict.name}"
+        within = self._within(file)
+        self._checked.add(within)
+        name = f"{within}:{verdict.name}"
         entry = {"memory": verdict.memory.value, "units": verdict.units}
         self._found[name] = entry
         held = self._held.get(name)
@@ -58,15 +62,32 @@ class Lock:
 
     def write(self) -> None:
         """Brings the file up to date, all of it or nothing."""
-        if self._found == self._held:
+        found = {name: each for name, each in self._held.items() if self._elsewhere(name)}
+        found |= self._found
+        if found == self._held:
             return
-        text = json.dumps({"version": 1, "queries": self._found}, indent=2, ensure_ascii=False)
+        text = json.dumps({"version": 1, "queries": found}, indent=2, ensure_ascii=False)
         beside = self._path.with_name(self._path.name + ".new")
         try:
             beside.write_text(text + "\n", encoding="utf-8")
             os.replace(beside, self._path)
         except OSError as error:
             raise unwritable(self._path, error) from None
+
+    def _within(self, file: str) -> str:
+        """A file as seen from the lock's folder; `-` is standard input everywhere."""
+        if file == "-":
+            return file
+        try:
+            return Path(os.path.relpath(file, self._path.parent)).as_posix()
+        except ValueError:  # on another drive
+            return Path(file).as_posix()
+
+    def _elsewhere(self, name: str) -> bool:
+        """Whether an entry is of a file that this check is not about."""
+        file = name.rpartition(":")[0]
+        there = file == "-" or (self._path.parent / file).is_file()
+        return file not in self._checked and there
 
 
 def _read(path: Path) -> dict[str, Entry]:

@@ -16,7 +16,7 @@ from typer.exceptions import TyperException
 from millpond.diagnostic import Diagnostic, MillpondError
 from millpond.report import Style, diagnostic_dict, render_diagnostic
 
-VERBS = ("check", "explain", "run", "demo", "bench")
+VERBS = ("check", "explain", "compile", "run", "demo", "bench")
 """Each in the module of its name, in the order of `--help`."""
 
 

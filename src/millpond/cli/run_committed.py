@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from millpond.cli.late import LateRows
 from millpond.cli.options import Options
 from millpond.cli.output import Rejects
-from millpond.cli.run_here import Job, accepted, session_of
+from millpond.cli.run_here import Job, Waiting, accepted, session_of
 from millpond.diagnostic import InputError, RefusedError
 from millpond.plan import Script
 from millpond.run import DefinitionRun, Event, LocalRun, Op, Reject
@@ -67,24 +67,39 @@ class CommittedJob(Job):
             late.count = session.late
             self.intake = self.intake_of(script, said["position"])
         self._last, self._cost, self._committed = time.monotonic(), 0.0, self.rows
+        self._dirty = False
 
     def take(self, piece: list[Item]) -> None:
-        events, stopped = accepted(piece, self.options, self.rejects)
+        events, stopped = accepted(piece, skip=self.options.skip)
         self.say(self.session.advance(events))
         failure = self.session.failure
         taken = events[: self.session.taken]
         self.rows += sum(each.op not in (Op.TIME, Op.END) for each in taken)
         if isinstance(failure, RefusedError):  # nothing has come of the event that it was about
-            self.intake.took(_through(piece, len(taken)))
+            self._took(_through(piece, len(taken)))
             self.commit()
         if failure is not None:
             raise failure
         if stopped is not None:
-            self.intake.took(_before(piece, stopped))
+            self._took(_before(piece, stopped))
             self.commit()
             raise InputError(stopped.diagnostic)
-        self.intake.took(piece)
+        self._took(piece)
+        self._dirty = True
         if self._due():
+            self.commit()
+
+    def _took(self, items: Sequence[Item]) -> None:
+        self.reject(items)
+        self.intake.took(items)
+
+    def settle(self, waiting: Waiting) -> None:
+        """Commits what has been said when no more input comes that could make a commit due."""
+        if not self._dirty:
+            return
+        with waiting.for_input():
+            quiet = self.intake.quiet(max(0.0, self._interval - self._since))
+        if quiet:
             self.commit()
 
     def finish(self) -> None:
@@ -103,8 +118,15 @@ class CommittedJob(Job):
         return {"commit": self._checkpoint.next - 1}
 
     def _due(self) -> bool:
-        since = time.monotonic() - self._last
-        return since >= max(_SECONDS, _SHARE * self._cost) or self.rows - self._committed >= _ROWS
+        return self._since >= self._interval or self.rows - self._committed >= _ROWS
+
+    @property
+    def _since(self) -> float:
+        return time.monotonic() - self._last
+
+    @property
+    def _interval(self) -> float:
+        return max(_SECONDS, _SHARE * self._cost)
 
     def commit(self) -> None:
         """Commits what there is, where one can go on from."""
@@ -126,6 +148,7 @@ class CommittedJob(Job):
         self._sink.publish()
         self._last, self._committed = time.monotonic(), self.rows
         self._cost = self._last - start
+        self._dirty = False
 
 
 def _through(piece: Sequence[Item], events: int) -> Sequence[Item]:

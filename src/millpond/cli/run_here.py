@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import signal
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import Any, Protocol
@@ -79,14 +79,15 @@ class Job:
         sources, path = self.options.sources, self.options.input
         if path is None:
             return SourcesIntake(script.catalog, sources, position)
-        return TaggedIntake(script.catalog, path, sources, position)
+        marks = self.options.checkpoint is not None
+        return TaggedIntake(script.catalog, path, sources, position, marks=marks)
 
-    def run(self, waiting: _Waiting, progress: ProgressLine) -> None:
+    def run(self, waiting: Waiting, progress: ProgressLine) -> None:
         """Takes all of the input, and says what there is to say."""
         self.progress = progress
         try:
             try:
-                for piece in _pieces(self.intake, self.options, waiting):
+                for piece in _pieces(self.intake, self.options, waiting, self.settle):
                     self.take(piece)
                     if progress.due():
                         self._show(progress)
@@ -103,8 +104,9 @@ class Job:
 
     def take(self, piece: list[Item]) -> None:
         """A piece of the input, up to what the run has to end with."""
-        events, stopped = accepted(piece, self.options, self.rejects)
+        events, stopped = accepted(piece, skip=self.options.skip)
         self.say(self.session.advance(events))
+        self.reject(piece)
         self.rows += sum(each.op not in (Op.TIME, Op.END) for each in events)
         if self.session.failure is not None:
             raise self.session.failure
@@ -116,6 +118,9 @@ class Job:
         if said and self.progress is not None:
             self.progress.clear()
         self.output.write(said)
+
+    def settle(self, waiting: Waiting) -> None:
+        """Before more input is waited for."""
 
     def finish(self) -> None:
         """The input has ended."""
@@ -130,6 +135,13 @@ class Job:
     def failed(self) -> None:
         """The same: it was true before something failed."""
         self.say(self.session.finish(ended=False))
+
+    def reject(self, items: Iterable[Item]) -> None:
+        """Writes bad rows to where they go, if the run goes on behind them."""
+        if self.options.skip:
+            for each in items:
+                if isinstance(each, Reject):
+                    self.rejects.add(each)
 
     def more(self) -> dict[str, int]:
         """What else there is to show."""
@@ -206,7 +218,9 @@ def _label(kind: Type, moment: Moment) -> int | str | None:
     return int(moment) if kind.kind is Kind.INTEGER else plain_text(kind)(int(moment))
 
 
-def _pieces(intake: Intake, options: Options, waiting: _Waiting) -> Iterator[list[Item]]:
+def _pieces(
+    intake: Intake, options: Options, waiting: Waiting, settle: Callable[[Waiting], None]
+) -> Iterator[list[Item]]:
     """The input in batches: as it arrives, or of --batch-rows rows."""
     pieces = iter(intake)
     size, held = options.batch_rows, list[Item]()
@@ -214,6 +228,7 @@ def _pieces(intake: Intake, options: Options, waiting: _Waiting) -> Iterator[lis
     # A batch whose last instant alone is printed has to stay whole.
     whole = not slow or options.instants is Instants.BATCH
     while True:
+        settle(waiting)
         with waiting.for_input():
             piece = next(pieces, None)
         if piece is None:
@@ -232,22 +247,18 @@ def _pieces(intake: Intake, options: Options, waiting: _Waiting) -> Iterator[lis
         yield held
 
 
-def accepted(
-    piece: list[Item], options: Options, rejects: Rejects
-) -> tuple[list[Event], Reject | None]:
-    """The accepted events of a piece, up to a bad one at which the run has to stop."""
+def accepted(piece: Sequence[Item], *, skip: bool) -> tuple[list[Event], Reject | None]:
+    """The accepted events of a piece, up to a bad row at which the run has to stop."""
     events: list[Event] = []
     for each in piece:
         if isinstance(each, Event):
             events.append(each)
-        elif options.skip:
-            rejects.add(each)
-        else:
+        elif not skip:
             return events, each
     return events, None
 
 
-class _Waiting:
+class Waiting:
     """Ctrl-C while waiting for input stops at once; while a batch is worked on, after it."""
 
     def __init__(self) -> None:
@@ -274,8 +285,8 @@ class _Waiting:
 
 
 @contextmanager
-def _interruptible() -> Iterator[_Waiting]:
-    waiting = _Waiting()
+def _interruptible() -> Iterator[Waiting]:
+    waiting = Waiting()
     before = signal.signal(signal.SIGINT, waiting.interrupt)
     try:
         yield waiting

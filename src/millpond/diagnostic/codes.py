@@ -331,6 +331,19 @@ _PAGES = (
         "a shorter delay or window, where what is kept is too much",
     ),
     Page(
+        "MP208",
+        "rows wait only for a span of time",
+        "Conditions hold the times of all streams together from both sides, so that a row can be "
+        "let go once no row that is still to come is near enough to meet it. What waits is what "
+        "comes in that span: a number with WITH (rows_per_instant = ...), else as much as the "
+        "rates say.",
+        "CREATE STREAM o (id BIGINT, ts TIMESTAMP, TIMESTAMP BY ts); "
+        "CREATE STREAM p (id BIGINT, ts TIMESTAMP, TIMESTAMP BY ts); "
+        "SELECT o.id FROM o JOIN p ON o.id = p.id "
+        "AND p.ts BETWEEN o.ts AND o.ts + INTERVAL '1' HOUR",
+        "a shorter span, where what waits is too much",
+    ),
+    Page(
         "MP211",
         "condition C1: a projected column has no bound",
         "With a join, or with DISTINCT, the values of a projected column have to be remembered: "
@@ -566,8 +579,9 @@ _PAGES = (
     Page(
         "MP405",
         "a checkpoint that does not fit",
-        "A checkpoint belongs to one query over one set of streams, and is whole or it is not "
-        "used: resuming from another's, or from a damaged one, would give wrong answers.",
+        "A checkpoint belongs to one set of queries over one set of streams, to its input and its "
+        "output, and is whole or it is not used: going on from another's, or from a damaged one, "
+        "would give wrong answers. What has changed of queries and declarations is said.",
         "--checkpoint of-another-query/",
         "an empty folder, or the one that this query wrote",
     ),
@@ -582,7 +596,8 @@ _PAGES = (
         "MP407",
         "stopped: more state than was allowed",
         "--allow-unbounded runs queries whose memory has no known bound; --max-state says at how "
-        "many units, values and counts held after an instant, that ends.",
+        "many units, values and counts held after an instant, that ends. With --checkpoint the run "
+        "can go on from there with more.",
         "millpond run unbounded.sql --input rows.jsonl --allow-unbounded --max-state 1000",
         "a larger --max-state, or the repair that `millpond check` names",
     ),
@@ -590,9 +605,9 @@ _PAGES = (
         "MP408",
         "not run: bounded, and its steps are not built yet",
         "The verdict says how few units, or which windows, are enough for the query, but this "
-        "version has no engine that keeps it inside them: joins and DISTINCT over integer columns "
-        "have steps so far.",
-        "CREATE STREAM s (a INT); SELECT COUNT(*) FROM s",
+        "version has no engine that keeps it inside them: queries over windows have no steps so "
+        "far, and on Spark only joins and DISTINCT over integer columns have.",
+        "CREATE STREAM s (a INT); SELECT DISTINCT a FROM s [ROWS 10]",
         "--engine definition, which keeps all of its input",
     ),
     Page(

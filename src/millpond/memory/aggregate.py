@@ -46,7 +46,7 @@ from millpond.plan import (
     integer,
 )
 from millpond.plan.rewrite import with_columns
-from millpond.schema import AggregateClass
+from millpond.schema import AggregateClass, Value
 
 
 class Sort(Enum):
@@ -281,6 +281,23 @@ def _grouped(
     )
 
 
+def constants_of(grouped: Grouped) -> tuple[Value, ...] | None:
+    """The constants that decide which groups show, and what of them; None if all of them do."""
+    above = grouped.above
+    if not (above.having or above.distinct):
+        return None
+    parts: list[Expression] = [*above.having, *above.columns]
+    for call in above.calls:
+        parts += [each for each in (call.argument, call.filter) if each is not None]
+    found: dict[Value, None] = {}
+    while parts:
+        part = parts.pop()
+        parts += part.inputs
+        if isinstance(part, Literal) and part.value is not None:
+            found[part.value] = None
+    return tuple(found)
+
+
 def _leaves_open(query: SpjQuery, having: Expression, asked: Mapping[str, Asked]) -> bool:
     """Whether a condition of HAVING lets every group through for some rows of it: a limit of a
     count, or of an aggregate of a column that gets past it whatever the others have."""
@@ -302,8 +319,8 @@ def _leaves_open(query: SpjQuery, having: Expression, asked: Mapping[str, Asked]
         )
     column = found.column
     free = column is not None and not any(column in each.columns for each in query.pairs)
-    if column is None or not free or op not in _LIMITS:
-        return False
+    if column is None or column.derived is not None or not free or op not in _LIMITS:
+        return False  # what is computed may have an end that is not known, as x * x
     interval = query.predicate.interval(column)
     return (interval.high if op in (Operator.GT, Operator.GE) else interval.low) is None
 

@@ -12,9 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 
 from millpond.memory.aggregate import Asked, Grouped, Sort, best_fails
 from millpond.memory.arasu import violations
+from millpond.memory.certificate import DENSE_SLOTS
 from millpond.memory.reachable import reachable
 from millpond.memory.shape import Function, Part, Shape, Side, answer_keys, shape_of
 from millpond.memory.spj import Attribute, Projected, SpjQuery
@@ -114,6 +116,11 @@ class AggregateShape:
         kept = distinct(x for each in self.asked if not each.holistic for x in kept_of(each))
         return None if self.asked and not kept else replace(self.present, kept=kept)
 
+    @property
+    def kept_of_groups(self) -> tuple[Kept, ...]:
+        """The numbers of each group."""
+        return () if self.told is None else self.told.kept
+
     @cached_property
     def present(self) -> Answer:
         """Which groups there are."""
@@ -148,10 +155,62 @@ def runs(grouped: Grouped) -> AggregateShape | None:
     shape = AggregateShape(query, grouped.groups, grouped.asked, grouped)
     if not query.satisfiable:
         return shape
-    if whole_shape(grouped) is None or query.links:
+    if whole_shape(grouped) is None or any(each.derived for x in query.links for each in x.columns):
         return None
     computed = any(each.made_of for each in grouped.groups)
     return None if computed or not all(_steps(shape, each) for each in grouped.asked) else shape
+
+
+def run_together(shapes: Sequence[AggregateShape]) -> tuple[AggregateShape, ...]:
+    """The parts of a query that can change the same groups; none where they cannot."""
+    some = tuple(each for each in shapes if each.query.satisfiable)
+    if len(some) < 2:
+        return some or tuple(shapes[:1])
+    return some if all(_shares(each, some[0]) for each in some) and _fit(some) else ()
+
+
+def _shares(shape: AggregateShape, first: AggregateShape) -> bool:
+    """Whether a part keeps of its groups what the first one does, under keys of its own."""
+
+    def kept(of: AggregateShape) -> object:
+        tallies = [each.asked and each.asked.call for each in of.values]
+        return [(each.same, each.noun) for each in of.kept_of_groups], tallies
+
+    if kept(shape) != kept(first) or not all(each.as_it_is for each in shape.groups):
+        return False
+    counted = {any(each.counted for each in of.values) for of in (shape, first)}
+    if len(counted) > 1 and any(of.join and not of.counted for of in (shape, first)):
+        return False  # the tallies of one part ask how often rows come, and the other cannot say
+    void = shape.query.void
+    if any(x in void for each in shape.values if each.asked for x in each.asked.attributes):
+        return False  # nothing ever comes for it
+    exact = () if shape.join is None else shape.exact
+    return all(each.holistic and each.condition is None for each in exact)
+
+
+def _fit(shapes: Sequence[AggregateShape]) -> bool:
+    """Whether all groups and their values have places, whichever part they come from."""
+    columns = [each.groups for each in shapes]
+    slots = prod(
+        sum(_values(x, shape) for x, shape in zip(column, shapes, strict=True)) + 1
+        for column in zip(*columns, strict=True)
+    )
+    most = max(
+        (
+            sum(prod(key.size for key in x.keys) for x in tallies)
+            for tallies in zip(*(each.values for each in shapes), strict=True)
+        ),
+        default=1,
+    )
+    return slots <= DENSE_SLOTS and slots * most <= DENSE_SLOTS
+
+
+def _values(column: Projected, shape: AggregateShape) -> int:
+    """How many values a column of the groups can have; of integers, from the least to the
+    greatest."""
+    if not isinstance(column.value, Attribute) or column.value in shape.query.void:
+        return DENSE_SLOTS
+    return shape.query.predicate.interval(column.value).size or DENSE_SLOTS
 
 
 def _steps(shape: AggregateShape, asked: Asked) -> bool:
@@ -163,15 +222,20 @@ def _steps(shape: AggregateShape, asked: Asked) -> bool:
         return False
     if asked.constant and asked.condition is None:
         return True
-    if asked in shape.exact or asked.holistic:
-        single = argument is not None and isinstance(argument.value, Attribute)
-        near = len(asked.aliases) < 2
-        whole = asked.sort in (Sort.BEST, Sort.DECLARED)
-        return single and near and (asked.holistic or whole)
-    if len(asked.aliases) > 1:
-        return False
-    of = None if argument is None else argument.expression
-    return asked.sort is not Sort.BEST or of is None or of.type.kind is not Kind.VARCHAR
+    if asked.holistic or asked.sort is Sort.DECLARED:
+        if asked in shape.exact:
+            return argument is not None and isinstance(argument.value, Attribute)
+        return len(asked.aliases) < 2
+    if asked in shape.exact:
+        bare = argument is not None and argument.as_it_is and bool(argument.attributes)
+        return bare or not _text(asked)
+    return len(asked.aliases) < 2
+
+
+def _text(asked: Asked) -> bool:
+    """Whether it is the best of texts, which have no numbers."""
+    of = None if asked.argument is None else asked.argument.expression
+    return asked.sort is Sort.BEST and of is not None and of.type.kind is Kind.VARCHAR
 
 
 def _takes(shape: AggregateShape, asked: Asked) -> bool:
@@ -238,8 +302,7 @@ def _pushed(query: SpjQuery, asked: Asked) -> bool:
         # Of a join its values have to be known one by one (Theorem 8.4).
         return len(query.streams) == 1
     if asked.sort is Sort.BEST:
-        return len(asked.aliases) < 2 and (
-            len(query.streams) == 1 or not best_fails(query, asked, bounded_too=True)
-        )
+        free = len(query.streams) == 1 or asked.column in query.void  # it is always NULL there
+        return len(asked.aliases) < 2 and (free or not best_fails(query, asked, bounded_too=True))
     summed = asked.argument is not None and asked.argument.sum is not None
     return len(asked.aliases) < 2 or (summed and asked.condition is None)

@@ -9,27 +9,34 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from millpond.diagnostic import Span
-from millpond.memory.aggregate import Grouped, aggregate_parts, failures, of_declared
+from millpond.memory.aggregate import (
+    Grouped,
+    aggregate_parts,
+    constants_of,
+    failures,
+    of_declared,
+)
 from millpond.memory.aggregate_certificate import certificate_of
-from millpond.memory.aggregate_shape import AggregateShape, runs
+from millpond.memory.aggregate_shape import AggregateShape, run_together, runs
 from millpond.memory.answer_set import together
 from millpond.memory.arasu import Violation, theorem, trivial, violations
+from millpond.memory.band import banded
 from millpond.memory.certificate import Certificate
 from millpond.memory.condition import Condition, In
 from millpond.memory.core import core
 from millpond.memory.family import proved
 from millpond.memory.flatten import NotFlatError
 from millpond.memory.independent import in_doubt
+from millpond.memory.materialised import materialised
 from millpond.memory.normal_form import Piece, normal_forms
 from millpond.memory.one_pass import one_pass_certificate, reading_order
-from millpond.memory.reachable import reachable
 from millpond.memory.shape import (
     Shape,
     ShapeNotFoundError,
-    answer_keys,
     shape_of,
 )
 from millpond.memory.spj import Attribute, SpjQuery
+from millpond.memory.threshold import alike
 from millpond.memory.verdict import (
     DEFAULT_BUDGET,
     Bits,
@@ -67,17 +74,19 @@ def verdict_of(query: Query, *, budget: int = DEFAULT_BUDGET, one_pass: bool = F
         found = _together(query, parts, budget)
     except NotFlatError as error:
         found = _outside(query, error.what, error.span, _UNKNOWN)
-        if has_windows(query) and not one_pass:
-            found = _over_windows(query, budget)
+        if not one_pass:
+            found = _by_time(query, budget) or found
     except ShapeNotFoundError:
         why = "every condition for a bound holds, but no synopsis was found that keeps it"
         found = _outside(query, why, query.span, _UNKNOWN)
     return replace(found, monotonic=monotonic(query.root))
 
 
-def _over_windows(query: Query, budget: int) -> Verdict:
+def _by_time(query: Query, budget: int) -> Verdict | None:
+    """The verdict by windows, or by how long rows wait; None where it is about neither."""
+    over_time = windowed if has_windows(query) else banded
     try:
-        return windowed(query, _buffer(query), budget)
+        return over_time(query, _buffer(query), budget)
     except NotFlatError as error:
         return _outside(query, error.what, error.span, _UNKNOWN)
 
@@ -104,14 +113,18 @@ class _Part:
     @property
     def suspect(self) -> bool:
         """Whether an input along its columns would prove that there is no bound: keeping
-        duplicates, where the numbers of rows that are asked for tell more and more inputs apart."""
+        duplicates, where the numbers of rows that are asked for tell more and more inputs apart;
+        of groups that may be hidden, where what hides them is the same for all of them."""
         growing = self.growing
+        if growing.hidden:
+            return bool(self.failed) and alike(growing.query)
         counted = not growing.query.distinct and not growing.counts
         return bool(self.failed) and self.doubt == _NOT_ALONE and counted
 
 
 _COMPUTED = "what is computed from a column may take few values where the column takes many"
 _NOT_ALONE = "other parts of the query may make up for it"
+_HIDDEN = "{} may hide it"
 _UNKNOWN = SideUnits(MemoryClass.OUTSIDE, None)
 
 
@@ -127,7 +140,7 @@ def _joined(piece: Piece) -> _Part:
         _growing(spj, failed, counts=False),
         tuple(_against(spj, each, f"{rule} {each.condition}") for each in failed),
         doubt,
-        _answer(spj),
+        materialised(spj),
         _bounded_by(spj, folded),
         trivial(spj),
         lambda: together([shape_of(spj)]),
@@ -157,7 +170,7 @@ def _read_in_order(spj: SpjQuery) -> _Part:
         _growing(spj, failed, counts=False),
         tuple(_against(spj, each, f"{rule} {each.condition}") for each in failed),
         doubt,
-        _answer(spj),
+        materialised(spj),
         Reason(rule, "MP204", why, span=spj.span),
         trivial(spj),
         lambda: one_pass_certificate(spj, order or ()),
@@ -175,13 +188,17 @@ def _aggregated(grouped: Grouped) -> _Part:
     if doubt == _COMPUTED and failed[0] in of_declared(grouped):
         doubt = f"Theorem {enough.split()[1]} says only what is enough for a user's aggregate"
     if failed and doubt is None and grouped.hidden is not None:
-        doubt = f"{grouped.hidden} may hide it"
-    rows = _answer(replace(spj, distinct=True))
+        doubt = _HIDDEN.format(grouped.hidden)
+    rows = materialised(replace(spj, distinct=True))
     units = None if rows.units is None else rows.units // max(1, len(grouped.groups))
     answer = SideUnits(rows.memory, None if units is None else units * grouped.width)
     why = "every grouping column is bounded, and what the aggregates ask for can be kept"
     return _Part(
-        _growing(spj, failed, counts=True),
+        replace(
+            _growing(spj, failed, counts=True),
+            constants=constants_of(grouped),
+            hidden=doubt == _HIDDEN.format(grouped.hidden),
+        ),
         tuple(_against(spj, each, f"{rule} {_PLACES[each.condition]}") for each in failed),
         doubt,
         answer,
@@ -256,6 +273,7 @@ def _bounded(query: Query, parts: Sequence[_Part], answer: SideUnits, budget: in
     shapes = tuple(each() for each in known) if len(known) == len(parts) else ()
     grouped = [each.grouping for each in parts]
     groupings = tuple(each for each in grouped if each is not None)
+    groupings = run_together(groupings) if len(groupings) == len(parts) else ()
     found = [together(shapes)] if shapes else [each.certificate() for each in parts]
     state = tuple(entry for each in found for entry in each.state)
     units = sum(each.units or 0 for each in state)
@@ -283,7 +301,7 @@ def _bounded(query: Query, parts: Sequence[_Part], answer: SideUnits, budget: in
         state=state,
         state_bytes=sum(each.size for each in found),
         shapes=shapes,
-        groupings=groupings if len(groupings) == len(parts) == 1 else (),
+        groupings=groupings,
     )
 
 
@@ -420,17 +438,6 @@ def unproved(verdict: Verdict) -> Verdict:
     text = f"{first.text}, and no input was found that proves it"
     reason = Reason("arasu 3.2", "MP220", text, first.attributes, first.span)
     return replace(verdict, memory=MemoryClass.OUTSIDE, because=(reason,), growth=None, growing=())
-
-
-def _answer(spj: SpjQuery) -> SideUnits:
-    """The materialised answer: the distinct rows that can be in it, with a count where kept."""
-    if not spj.satisfiable:
-        return SideUnits(MemoryClass.NONE, 0)
-    if any(not spj.predicate.bounded(each) for each in spj.shown):
-        return SideUnits(MemoryClass.LINEAR, None)
-    rows = reachable(answer_keys(spj), spj.predicate)
-    width = len(spj.projection) + (0 if spj.distinct else 1)
-    return SideUnits(MemoryClass.CONSTANT, rows * width)
 
 
 def _buffer(query: Query) -> SideUnits:

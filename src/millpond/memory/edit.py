@@ -7,6 +7,7 @@ with AND behind what is there.  The size of an edit is the number of words put i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -124,7 +125,7 @@ def size(edits: Iterable[Edit], dialect: str) -> int:
 def edited(text: str, edits: Sequence[Edit], dialect: str) -> Edited:
     """The text of a query with edits made."""
     patches = [each for edit in edits for each in edit.patches]
-    patches += [*_left_out(edits), *_asked(edits)]
+    patches += [*_left_out(text, edits), *_asked(edits)]
     made, last = [], 0
     for patch in sorted(patches, key=lambda each: (each.part.start, each.part.end)):
         made += [text[last : patch.part.start], patch.text]
@@ -134,8 +135,9 @@ def edited(text: str, edits: Sequence[Edit], dialect: str) -> Edited:
     return Edited("".join([*before, *made]), size(edits, dialect))
 
 
-def _left_out(edits: Sequence[Edit]) -> Iterator[Patch]:
-    """Columns with a comma each: that behind them, or, behind the first that stays, that before."""
+def _left_out(text: str, edits: Sequence[Edit]) -> Iterator[Patch]:
+    """Columns with a comma each: that behind them, or, behind the first that stays, that before.
+    Comments between them stay, whichever column they are about."""
     by_select: dict[Select, set[int]] = {}
     for edit in edits:
         for each in edit.drops:
@@ -143,10 +145,22 @@ def _left_out(edits: Sequence[Edit]) -> Iterator[Patch]:
     for select, gone in by_select.items():
         items = select.items
         first = min(place for place in range(len(items)) if place not in gone)
-        if first:
-            yield Patch(Part(items[0].start, items[first].start))
+        for place in range(first):
+            yield Patch(Part(items[place].start, items[place].end))
+            yield _between(text, Part(items[place].end, items[place + 1].start))
         for place in sorted(each for each in gone if each > first):
-            yield Patch(Part(items[place - 1].end, items[place].end))
+            yield _between(text, Part(items[place - 1].end, items[place].start))
+            yield Patch(Part(items[place].start, items[place].end))
+
+
+def _between(text: str, part: Part) -> Patch:
+    """What stands between two columns, without its comma, and gone if there is no comment."""
+    gap = text[part.start : part.end]
+    pieces = re.split(r"(--[^\n]*\n|/\*.*?\*/)", gap, flags=re.DOTALL)
+    if len(pieces) == 1:
+        return Patch(part)
+    kept = [each if place % 2 else each.replace(",", "") for place, each in enumerate(pieces)]
+    return Patch(part, "".join(kept))
 
 
 def _asked(edits: Sequence[Edit]) -> Iterator[Patch]:

@@ -183,7 +183,9 @@ class _Asked:
             match node:
                 case Join() | SemiJoin():
                     sides = [_streams(each) for each in node.inputs]
-                    if all(sides):
+                    if self._by_times(node):
+                        yield _of_join(_scans(node), node.predicates, one_sided)
+                    elif all(sides):
                         both = [*sides[0], *sides[1]]
                         yield _Kept(Fate.LINEAR, f"every row of {_names(both)}", both)
                 case Distinct() | Difference() | Intersect():
@@ -247,9 +249,12 @@ class _Asked:
 
     def _refused_by_spark(self) -> str | None:
         if any(not _equal(each, self._predicates) for each in self._joins):
-            return "a join of streams without an equality between them"
+            return _NO_EQUALITY
         for node in self.nodes:
             match node:
+                case Join() if self._by_times(node):
+                    if not _equal(_scans(node), node.predicates):
+                        return _NO_EQUALITY
                 case Join() if all(_streams(each) for each in node.inputs):
                     return "an outer join of streams without a watermark and a range of time"
                 case SemiJoin() if _streams(node.right):
@@ -261,6 +266,14 @@ class _Asked:
         if any(_aggregates(each) > 1 for each in self.nodes):
             return "an aggregate of aggregates without a watermark"
         return None
+
+    def _by_times(self, node: Join | SemiJoin) -> bool:
+        """Whether times of both sides of an outer join let the rows of both go."""
+        joined = _scans(node)
+        return isinstance(node, Join) and len(_passing(joined, node.predicates)) == 2 == len(joined)
+
+
+_NO_EQUALITY = "a join of streams without an equality between them"
 
 
 def read_of(query: Query, stream: Stream) -> int:

@@ -57,17 +57,31 @@ class Flat:
     columns: tuple[Expression, ...]
 
 
-def flatten(node: Node, *, distinct: bool) -> list[Flat]:
-    """The alternatives of a plan; with `distinct`, duplicates do not matter."""
-    found = _Flattener(distinct).of(node)
+def flatten(
+    node: Node, *, distinct: bool, timed: bool = False, passed_on: bool = False
+) -> list[Flat]:
+    """The alternatives of a plan; with `distinct`, duplicates do not matter.
+
+    With `timed` conditions and answers may name time columns, and streams may end; with `passed_on`
+    those of one input may, whose rows are looked at once and let go.
+    """
+    found = _Flattener(distinct, timed=timed).of(node)
     for each in found:
-        _without_time(each)
+        if not (timed or (passed_on and len(each.inputs) == 1)):
+            _without_time(each)
     return [_named_apart(each) for each in found]
 
 
+def matched(node: Join | SemiJoin) -> list[Flat]:
+    """The alternatives of the rows that an outer join, EXISTS or IN finds to match; of the inputs
+    those of the left come first."""
+    return [_named_apart(each) for each in _Flattener(distinct=False, timed=True).matched(node)]
+
+
 class _Flattener:
-    def __init__(self, distinct: bool) -> None:
+    def __init__(self, distinct: bool, *, timed: bool) -> None:
         self._distinct = distinct
+        self._timed = timed
 
     def of(self, node: Node) -> list[Flat]:
         match node:
@@ -88,17 +102,18 @@ class _Flattener:
             case Distinct() if self._distinct:
                 return self.of(node.input)
             case SemiJoin() if self._distinct and not node.anti:
-                return [
-                    replace(
-                        self._over(node.inputs, node.predicates, each),
-                        columns=each.columns[: len(node.left.fields)],
-                    )
-                    for each in self._joined(node.inputs)
-                ]
+                width = len(node.left.fields)
+                return [replace(x, columns=x.columns[:width]) for x in self.matched(node)]
         raise NotFlatError(_WHY[type(node)](node), node.span)
 
+    def matched(self, node: Join | SemiJoin) -> list[Flat]:
+        return [
+            self._over(node.inputs, node.predicates, each) for each in self._joined(node.inputs)
+        ]
+
     def _scan(self, scan: Scan) -> Flat:
-        if scan.stream.form is not Form.STREAM:
+        ends = self._timed and scan.stream.form is Form.FINITE
+        if scan.stream.form is not Form.STREAM and not ends:
             raise NotFlatError(_FORMS[scan.stream.form].format(scan.stream.name), scan.span)
         columns = (ColumnRef(f.alias, f.name, f.type, f.nullable, scan.span) for f in scan.fields)
         return Flat((scan,), (), tuple(columns))

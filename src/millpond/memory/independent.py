@@ -43,13 +43,13 @@ def _settled(query: SpjQuery) -> dict[Attribute, Value] | Condition:
     """Those values, or the first condition for which there are none."""
     values: dict[Attribute, Value] = {}
     unclear = [each for each in query.conditions if _unclear(each)]
-    plain = {x for each in query.conditions if not _unclear(each) for x in _base(each.columns)}
-    plain |= _base(query.shown) | _base(query.beside)
+    plain = {x for each in query.conditions if not _unclear(each) for x in bases_of(each.columns)}
+    plain |= bases_of(query.shown) | bases_of(query.beside)
     left = list(unclear)
     while left:
         together = _together(left)
         left = [each for each in left if each not in together]
-        read = {x for each in together for x in _base(each.columns)}
+        read = {x for each in together for x in bases_of(each.columns)}
         if read & plain or len({x.alias for x in read}) > 1:
             return together[0]
         columns = sorted(read)
@@ -66,7 +66,7 @@ def _unclear(condition: Condition) -> bool:
     )
 
 
-def _base(attributes: Sequence[Attribute]) -> set[Attribute]:
+def bases_of(attributes: Sequence[Attribute]) -> set[Attribute]:
     """The declared columns that attributes are, or are computed from."""
     found = set()
     for each in attributes:
@@ -80,13 +80,13 @@ def _base(attributes: Sequence[Attribute]) -> set[Attribute]:
 def _together(conditions: Sequence[Condition]) -> list[Condition]:
     """The first condition, and those that read columns in common with it, or with these."""
     found = [conditions[0]]
-    read = _base(conditions[0].columns)
+    read = bases_of(conditions[0].columns)
     while True:
-        more = [x for x in conditions if x not in found and _base(x.columns) & read]
+        more = [x for x in conditions if x not in found and bases_of(x.columns) & read]
         if not more:
             return found
         found += more
-        read |= {x for each in more for x in _base(each.columns)}
+        read |= {x for each in more for x in bases_of(each.columns)}
 
 
 def _passing(

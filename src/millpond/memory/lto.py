@@ -111,16 +111,42 @@ def differences(asked: Iterable[Join], x: Attribute, y: Attribute) -> list[int]:
 
 def joins(predicate: Closure) -> Iterator[Join]:
     """The nonredundant inequality joins `x - y <= c` of P+."""
+    found: list[Join] = []
+    doubtful: list[Join] = []
     for x in predicate.elements:
         for y in predicate.elements:
             c = predicate.bound(x, y)
-            if (
-                x.alias != y.alias
-                and c is not None
-                and predicate.offset(x, y) is None
-                and not predicate.redundant(x, y)
-            ):
-                yield x, y, c
+            if x.alias == y.alias or c is None or predicate.offset(x, y) is not None:
+                continue
+            if not predicate.redundant(x, y):
+                found.append((x, y, c))
+            elif predicate.rounded(x, y):
+                doubtful.append((x, y, c))
+    yield from found
+    if doubtful:
+        yield from _missing(predicate, found, doubtful)
+
+
+def _missing(predicate: Closure, found: Sequence[Join], doubtful: Sequence[Join]) -> Iterator[Join]:
+    """Of joins that follow from others by rounding, those that do not follow from the ones kept:
+    several may follow from one another."""
+    enough = predicate.bare()
+    for x in predicate.elements:
+        for y in predicate.elements:
+            c = predicate.bound(x, y)
+            told = x.alias == y.alias or predicate.offset(x, y) is not None
+            if x != y and c is not None and told:
+                enough = enough.with_bounds([(x, y, c)])
+        limits = predicate.interval(x)
+        if limits.high is not None:
+            enough = enough.at_most(x, limits.high)
+        if limits.low is not None:
+            enough = enough.at_least(x, limits.low)
+    enough = enough.with_bounds(found)
+    for each in doubtful:
+        if not enough.implies(*each):
+            enough = enough.with_bounds([each])
+            yield each
 
 
 def max_ref(predicate: Closure, alias: str) -> list[Attribute]:

@@ -20,7 +20,7 @@ from millpond.memory.condition import (
     conjunction,
     not_true,
 )
-from millpond.memory.flatten import Flat, NotFlatError, flatten
+from millpond.memory.flatten import Flat, NotFlatError, flatten, matched
 from millpond.memory.spj import Projected, SpjQuery
 from millpond.plan import (
     Change,
@@ -28,9 +28,11 @@ from millpond.plan import (
     ColumnRef,
     Distinct,
     Expression,
+    Join,
     Literal,
     Node,
     Query,
+    SemiJoin,
     columns_of,
     monotonic,
 )
@@ -62,20 +64,51 @@ def normal_form(query: Query) -> SpjQuery | None:
 
 def normal_forms(query: Query) -> tuple[Piece, ...]:
     """The parts of a query without aggregates."""
-    node: Node = query.root
-    if isinstance(node, Changes) and node.change is Change.ISTREAM and monotonic(node.input):
-        node = node.input
-    distinct = isinstance(node, Distinct)
+    node = _asked(query)
     names = [each.name for each in node.fields]
-    return parts_of(query, node, names, distinct=distinct)
+    distinct = isinstance(node, Distinct)
+    return parts_of(query, node, names, distinct=distinct, passed_on=not distinct)
+
+
+def timed_forms(query: Query) -> list[tuple[SpjQuery, ...]]:
+    """The alternatives of a query that may name time columns, each as the conjunctions that it
+    falls into: these read the same rows of the same inputs."""
+    node = _asked(query)
+    distinct = isinstance(node, Distinct)
+    below = node.input if isinstance(node, Distinct) else node
+    names = [each.name for each in node.fields]
+    return [
+        _conjunctions(query, each, names, distinct)
+        for each in flatten(below, distinct=distinct, timed=True)
+    ]
+
+
+def matching_forms(query: Query, node: Join | SemiJoin) -> list[tuple[SpjQuery, ...]]:
+    """The same of what an outer join, EXISTS or IN finds to match."""
+    return [_conjunctions(query, replace(x, columns=()), (), False) for x in matched(node)]
+
+
+def _asked(query: Query) -> Node:
+    """What a query asks for: the rows that come are all there is of what only grows."""
+    node = query.root
+    if isinstance(node, Changes) and node.change is Change.ISTREAM and monotonic(node.input):
+        return node.input
+    return node
+
+
+def _conjunctions(
+    query: Query, flat: Flat, names: Sequence[str], distinct: bool
+) -> tuple[SpjQuery, ...]:
+    return tuple(each for each, _ in _split(_spj(query, flat, names, distinct)))
 
 
 def parts_of(
-    query: Query, node: Node, names: Sequence[str], *, distinct: bool
+    query: Query, node: Node, names: Sequence[str], *, distinct: bool, passed_on: bool = False
 ) -> tuple[Piece, ...]:
-    """The parts of a plan under one projection."""
+    """The parts of a plan under one projection; with `passed_on`, rows of one input are its answer
+    as they come."""
     below = node.input if isinstance(node, Distinct) else node
-    flats = flatten(below, distinct=distinct)
+    flats = flatten(below, distinct=distinct, passed_on=passed_on)
     reads = [{scan.stream.name for scan in each.inputs} for each in flats]
     parts: list[Piece] = []
     for place, flat in enumerate(flats):

@@ -73,7 +73,7 @@ def pace_of(query: Query, verdict: Verdict, rates: Mapping[str, Rate]) -> Pace |
         case MemoryClass.LINEAR:
             return _growing(verdict, rates)
         case MemoryClass.WINDOW:
-            return _held(query, rates)
+            return _held(query, verdict, rates)
     return None
 
 
@@ -123,10 +123,12 @@ def _kept(query: SpjQuery, alias: str) -> tuple[str, ...]:
     )
 
 
-def _held(query: Query, rates: Mapping[str, Rate]) -> Pace | None:
-    """What the windows of time and of rows hold, each stream of each window once."""
+def _held(query: Query, verdict: Verdict, rates: Mapping[str, Rate]) -> Pace | None:
+    """What the windows of time and of rows hold, each stream of each window once, and the rows that
+    wait for later ones."""
     rows, size, without = Fraction(0), Fraction(0), list[str]()
-    for stream, hours, count in windows(query):
+    waiting = ((each, hours_of(each, length), None) for each, length in verdict.waits)
+    for stream, hours, count in (*windows(query), *waiting):
         if hours is None and count is None:
             return None
         rate = rates.get(stream.name)

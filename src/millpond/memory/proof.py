@@ -7,11 +7,13 @@ not want to believe it: any evaluator that gives right answers is in 2^n differe
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import islice
 
 from millpond.memory.family import Family, family_of
 from millpond.memory.spj import Attribute
+from millpond.memory.threshold import found_thresholds, threshold_on
 from millpond.memory.verdict import Growing, Verdict
 from millpond.memory.witness import (
     MOST_TRIED,
@@ -30,6 +32,8 @@ from millpond.memory.witness import (
 DEFAULT_SIZE = 8
 _ALL = 8
 """Up to so many numbers, all subsets are compared."""
+_MOST_ROWS = 1_500_000
+"""So many rows are read, at most, to tell subsets apart."""
 _LINES = 24
 """How many lines are tried that tell few numbers apart."""
 
@@ -46,13 +50,21 @@ def witness_of(
 
 
 def _told_apart(witness: Witness, respond: Respond) -> bool:
-    """Whether all subsets are told apart, or, of more numbers than can be gone through, all of the
-    first few and many others."""
+    """Whether all subsets are told apart; of more than can be gone through, those of the first few
+    numbers and many others; of numbers with many rows each, some."""
     n = witness.n
-    if n <= _ALL:
+    rows = sum(len(each) for parts in witness.prefix for each in parts)
+    most = _MOST_ROWS // max(1, rows * n)
+    if n <= _ALL and most >= 1 << n:
         return told_apart(witness, respond, every_subset(n))
-    few = [subset | frozenset(range(_ALL, n)) for subset in every_subset(_ALL)]
-    return told_apart(witness, respond, [*some_subsets(n), *few])
+    few = [subset | frozenset(range(_ALL, n)) for subset in every_subset(min(n, _ALL))]
+    some = some_subsets(n)
+    subsets = (
+        [*some, *few]
+        if len(few) < most
+        else random.Random(n).sample(some, min(len(some), most + 4))
+    )
+    return told_apart(witness, respond, subsets)
 
 
 def _timed(witness: Witness, growing: Growing) -> Witness:
@@ -83,6 +95,14 @@ def _candidates(growing: Growing, respond: Respond, n: int, most: int) -> Iterat
         family = family_of(query)
         if family is not None:
             yield _of_family(family, n)
+    if growing.constants is not None:
+        heaps = found_thresholds(query, growing.attributes, growing.constants, respond)
+        for heap in islice(heaps, _LINES):
+            found = threshold_on(query, heap, n)
+            if found is not None:
+                yield found
+    if growing.hidden:
+        return
     probes = tuple(Probe) if growing.counts else (Probe.OTHERS, Probe.AGAIN)
     lines = found_lines(query, growing.attributes, respond, probes, most)
     for line in islice(lines, _LINES):

@@ -109,10 +109,13 @@ class Scale:
         exact = Fraction(value, self.unit)
         if column.type.kind is Kind.BOOLEAN:
             return str(bool(exact)).upper()
-        if column.type.kind is Kind.DATE:
-            return str(_EPOCH.date() + timedelta(days=int(exact)))
-        if column.type.kind is Kind.TIMESTAMP:
-            return (_EPOCH + timedelta(microseconds=int(exact))).isoformat()
+        try:
+            if column.type.kind is Kind.DATE:
+                return str(_EPOCH.date() + timedelta(days=int(exact)))
+            if column.type.kind is Kind.TIMESTAMP:
+                return (_EPOCH + timedelta(microseconds=int(exact))).isoformat()
+        except OverflowError:
+            return "..."  # beyond the calendar
         if exact.denominator == 1:
             return str(exact.numerator)
         return str(float(exact))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from millpond.memory.shape import Shape
     from millpond.memory.spj import SpjQuery
     from millpond.memory.witness import Witness
+    from millpond.schema import Stream, Value
 
 DEFAULT_BUDGET = 10_000_000
 """Units above which a constant is called impractical."""
@@ -105,6 +106,10 @@ class Growing:
     attributes: tuple[Attribute, ...]
     counts: bool
     """Whether its answer is made of aggregates."""
+    constants: tuple[Value, ...] | None = None
+    """What HAVING and the aggregates compare with; None where every group shows."""
+    hidden: bool = False
+    """Whether the criterion leaves it open that no group ever shows."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +140,8 @@ class Verdict:
     """The shapes of the synopses that its program is made of: one for each of its parts."""
     groupings: tuple[AggregateShape, ...] = field(default=(), compare=False, repr=False)
     """The same of an aggregate query."""
+    waits: tuple[tuple[Stream, int], ...] = field(default=(), compare=False, repr=False)
+    """Of a join by times, for how many instants rows of each input wait."""
     pace: Pace | None = field(default=None, compare=False, repr=False)
     """How fast it grows, where rates are known."""
     elsewhere: tuple[Elsewhere, ...] = field(default=(), compare=False, repr=False)

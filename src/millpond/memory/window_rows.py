@@ -55,17 +55,18 @@ class Lasting:
         """How many rows come in that time."""
         if self.stream.rows_per_instant is not None:
             return Amount.of(self.stream.rows_per_instant * self.instants)
-        return Amount.of(f"rate of {self.stream.name} x {self._length}")
+        return Amount.of(f"rate of {self.stream.name} x {self.length}")
 
     @property
     def given(self) -> str | None:
         """The rate that has to be known, if one has to be."""
         if self.stream.rows_per_instant is not None:
             return None
-        return f"rows of {self.stream.name} per {self._length.removeprefix('1 ')}"
+        return f"rows of {self.stream.name} per {self.length.removeprefix('1 ')}"
 
     @property
-    def _length(self) -> str:
+    def length(self) -> str:
+        """That time in words."""
         unit = self._unit
         if unit is None or self.instants == 1:
             return _counted(self.instants, "instant")

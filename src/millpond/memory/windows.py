@@ -12,10 +12,10 @@ rows of open windows are kept.  What stays and is computed by no window is only 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
-from millpond.memory.amount import NOTHING, Amount
+from millpond.memory.amount import Amount
 from millpond.memory.by_window import (
     FORGETS,
     STAYS,
@@ -26,14 +26,8 @@ from millpond.memory.by_window import (
     side_by_side,
 )
 from millpond.memory.flatten import NotFlatError
-from millpond.memory.verdict import (
-    Bits,
-    MemoryClass,
-    Reason,
-    SideUnits,
-    StateEntry,
-    Verdict,
-)
+from millpond.memory.kept import Kept, Many, many_rows
+from millpond.memory.verdict import MemoryClass, Reason, SideUnits, Verdict
 from millpond.memory.window_rows import (
     Lasting,
     all_places,
@@ -102,28 +96,7 @@ def windowed(query: Query, buffer: SideUnits, budget: int) -> Verdict:
     past = reader.of(below)
     if isinstance(root, Changes):
         _said_of_changes(root, past)
-    units = reader.total
-    memory = MemoryClass.WINDOW
-    if units.number is not None:
-        memory = MemoryClass.CONSTANT if units.number else MemoryClass.NONE
-        memory = MemoryClass.IMPRACTICAL if units.number > budget else memory
-    number, because = units.number, [_holds(query, reader)]
-    if memory is MemoryClass.IMPRACTICAL:
-        text = f"{number} units are more than the budget of {budget}"
-        because.append(Reason("budget", "MP221", text, span=query.span))
-    return Verdict(
-        query.name,
-        memory,
-        number,
-        Bits.LOG if reader.counts else Bits.CONSTANT,
-        _answer(root, below, past),
-        buffer,
-        tuple(because),
-        growth=None if number is not None else " + ".join(" x ".join(x) for x in units.leading),
-        given=tuple(reader.given) if number is None else (),
-        state=tuple(reader.state),
-        state_bytes=None if number is None else 8 * number,
-    )
+    return reader.verdict(query, _holds(query, reader), _answer(root, below, past), buffer, budget)
 
 
 def _said_of_changes(node: Changes, past: Past) -> None:
@@ -155,30 +128,12 @@ def _holds(query: Query, reader: _Reader) -> Reason:
 # What is kept -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Many:
-    """How many there are of something, and what it is."""
-
-    amount: Amount
-    noun: str
-    kind: str
-
-    def __str__(self) -> str:
-        if self.amount.number is None:
-            return self.amount.factor
-        return f"{self.amount.number} {self.noun}" + ("" if self.amount.number == 1 else "s")
-
-
-class _Reader:
+class _Reader(Kept):
     """Goes through a plan, and notes what has to be kept."""
 
     def __init__(self) -> None:
-        self.state: list[StateEntry] = []
-        self.total = NOTHING
-        self.given: dict[str, None] = {}
+        super().__init__()
         self.by_window = False
-        self.counts = False
-        """Whether rows are counted of which there may be any number."""
 
     def of(self, node: Node, *, kept: bool = False, conditions: Sequence[Expression] = ()) -> Past:
         """What becomes of a node's rows; `kept` says whether they are needed when others come, and
@@ -212,14 +167,6 @@ class _Reader:
                 return self._matched(node)
         return self._counted(node)
 
-    def note(self, of: str, keeps: Iterable[str], many: _Many, each: int) -> None:
-        """One more thing that is kept: so many, of so many units each."""
-        amount = many.amount.times(Amount.of(each))
-        self.total = self.total.plus(amount)
-        what = ("column" if many.kind == "rows" else "unit") + ("" if each == 1 else "s")
-        said = f"{of}: {many} x {each} {what}"
-        self.state.append(StateEntry(of, tuple(keeps), many.kind, amount.number, said))
-
     # Inputs
 
     def _scan(self, node: Scan) -> Past:
@@ -243,10 +190,10 @@ class _Reader:
             why = f"{names} {'has' if len(spec.partition) == 1 else 'have'} no bound, so that"
             raise NotFlatError(f"{why} there may be any number of partitions", node.span)
         if spec.extent is Extent.RANGE:
-            self._give(lasting(stream, spec)[0])
+            self.give(lasting(stream, spec)[0])
         said = window_text(spec, stream.time_type, spec.partition)
         alias = node.fields[0].alias or stream.name
-        self.note(alias, [f"rows of {said}"], _rows(held(node)), len(node.fields))
+        self.note(alias, [f"rows of {said}"], many_rows(held(node)), len(node.fields))
         return FORGETS
 
     def _assign(self, node: Assign, kept: bool) -> Past:
@@ -254,18 +201,14 @@ class _Reader:
             raise NotFlatError("a session may go on for ever", node.span)
         if kept or node.function.close:
             stream = node.input.stream
-            self._give(Lasting(stream, node.function.size))
+            self.give(Lasting(stream, node.function.size))
             keeps = [f"rows of open windows of {node.function.assigned}"]
-            self.note(node.input.alias, keeps, _rows(held(node)), len(stream.columns))
+            self.note(node.input.alias, keeps, many_rows(held(node)), len(stream.columns))
         self.by_window = True
         width = len(node.input.fields)
         ends = {width + place: name for place, name in enumerate(WINDOW_COLUMNS)}
         function = replace(node.function, assigned=Assigned.HOP)
         return Past(function, ends, stays=True)
-
-    def _give(self, time: Lasting) -> None:
-        if time.given is not None:
-            self.given[time.given] = None
 
     # One input
 
@@ -276,7 +219,7 @@ class _Reader:
     def _distinct(self, node: Distinct) -> Past:
         past = self.of(node.input, kept=True)
         by_window(past, node, "DISTINCT")
-        many = _Many(different(node.input, all_places(node)), "row", "counts")
+        many = Many(different(node.input, all_places(node)), "row", "counts")
         self.note("distinct rows", _names(node), many, len(node.fields) + 1)
         return past
 
@@ -297,7 +240,7 @@ class _Reader:
                 units += _SUMS.get(call.function, 0)
             elif call.argument is not None:
                 read = places_in(node.input, [*keys, call.argument])
-                many = _Many(different(node.input, read), "value", "values")
+                many = Many(different(node.input, read), "value", "values")
                 self.note(f"values of {call}", [call.name], many, 2)
         self._groups(node, folded, units)
         return past
@@ -308,8 +251,8 @@ class _Reader:
             time = _open(node.input)
             self.counts |= time.rows.number is None
             if many.number is None:
-                self._give(time)
-        self.note("answer", _names(node), _Many(many, "group", "answer"), units)
+                self.give(time)
+        self.note("answer", _names(node), Many(many, "group", "answer"), units)
 
     # Several inputs
 
@@ -323,7 +266,7 @@ class _Reader:
         both = side_by_side(node, pasts, node.predicates)
         for each in sides:
             units = 1 if _from_one(each) else len(each.fields) + 1
-            self.note("matches", _names(each), _Many(rows(each), "row", "counts"), units)
+            self.note("matches", _names(each), Many(rows(each), "row", "counts"), units)
         width = len(node.left.fields)
         left = {place: end for place, end in both.ends.items() if place < width}
         if isinstance(node, SemiJoin) or node.side is Side.LEFT:
@@ -335,13 +278,9 @@ class _Reader:
         past = added([self.of(each, kept=True) for each in node.inputs])
         by_window(past, node, "EXCEPT" if isinstance(node, Difference) else "INTERSECT")
         for each in node.inputs:
-            many = _Many(rows(each), "row", "counts")
+            many = Many(rows(each), "row", "counts")
             self.note("rows of a side", _names(each), many, len(each.fields) + 1)
         return past
-
-
-def _rows(amount: Amount) -> _Many:
-    return _Many(amount, "row", "rows")
 
 
 def _open(node: Node) -> Lasting:

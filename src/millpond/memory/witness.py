@@ -17,6 +17,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from itertools import islice
@@ -26,7 +27,7 @@ from millpond.memory.independent import settled
 from millpond.memory.lto import Closure, joins
 from millpond.memory.spj import SpjQuery
 from millpond.order import ZERO, Zero
-from millpond.schema import Column, Interval, Kind, Row, Stream, Value
+from millpond.schema import Check, Column, EnumType, Interval, Kind, Row, Stream, Value
 
 Fed = tuple[str, Row]
 """A stream, and a row of it."""
@@ -275,23 +276,35 @@ def _value(query: SpjQuery, column: Column, number: int | None) -> Value:
 
 def _any(column: Column) -> Value:
     """Some value that a column admits."""
-    listed = column.check.listed
-    if listed:
-        return listed[0]
-    low, high = column.check.low, column.check.high
-    if low is not None and not column.check.low_open:
-        return low
-    if high is not None and not column.check.high_open:
-        return high
-    match column.type.kind:
-        case Kind.VARCHAR:
-            return "a"
-        case Kind.BOOLEAN:
-            return False
-        case Kind.DOUBLE:
-            return 0.0
-    interval = column.declared
-    return interval.low if interval.low is not None else interval.high or 0
+    return next(filter(column.check.admits, _likely(column)), None)
+
+
+def _likely(column: Column) -> Iterator[Value]:
+    """Values of a column's type, in and around the range that its CHECK allows."""
+    type_, check = column.type, column.check
+    if check.listed is not None:
+        yield from check.listed
+    elif isinstance(type_, EnumType):
+        yield from type_.values
+    elif type_.kind is Kind.VARCHAR:
+        yield from ("a", "", *(f"{end}{more}" for end in _ends(check) for more in ("", "!")))
+    elif type_.kind is Kind.BOOLEAN:
+        yield from (False, True)
+    else:
+        exact = [Fraction(str(end)) for end in _ends(check)]
+        middle = sum(exact, Fraction(0)) / max(1, len(exact))
+        for number in (Fraction(0), *exact, *(x + by for x in exact for by in (1, -1)), middle):
+            match type_.kind:
+                case Kind.DOUBLE:
+                    yield float(number)
+                case Kind.DECIMAL:
+                    yield Decimal(number.numerator) / Decimal(number.denominator)
+                case _:
+                    yield int(number)
+
+
+def _ends(check: Check) -> list[Value]:
+    return [each for each in (check.low, check.high) if each is not None]
 
 
 # Telling apart ----------------------------------------------------------------------------------

@@ -167,21 +167,42 @@ class DifferenceBounds(Generic[E]):
         stands between x and y, or they are that far apart by filters alone (`A < 6` and `D > 5`
         imply `A < D` with no element of the query between).
         """
+        return self._redundancy(x, y) is not _NOT
+
+    def rounded(self, x: E, y: E) -> bool:
+        """Whether `redundant` holds only because differences are rounded to those that there are.
+
+        Two bounds may each follow from the other that way (`a < b` and `a < c` where `b < c`,
+        `c <= b + 0.5`, and `a` and `c` are whole), so that not both can be left out.
+        """
+        return self._redundancy(x, y) is _ROUNDED
+
+    def _redundancy(self, x: E, y: E) -> str:
         i, j = self._place[x], self._place[y]
         direct = self._bound(i, j)
         if direct is None:
-            return True
+            return _EXACT
+        found = _NOT
         for k, row in enumerate(self._matrix):
             first, second = self._matrix[i][k], row[j]
             if k in (i, j) or first is None or second is None:
                 continue
-            if first + second != direct and self._rounded(i, j, first + second) != direct:
+            exact = first + second == direct
+            if not exact and self._rounded(i, j, first + second) != direct:
                 continue
-            if not self._rigid(i, k) and not self._rigid(k, j):
-                return True
-            if k == 0:
-                return True
-        return False
+            if k == 0 or (not self._rigid(i, k) and not self._rigid(k, j)):
+                found = _EXACT if exact else _ROUNDED
+                if exact:
+                    break
+        return found
+
+    def bare(self) -> DifferenceBounds[E]:
+        """The same elements with the same values, and nothing that compares them."""
+        values = None if self._values is None else self._values[1:]
+        return DifferenceBounds(
+            self._elements,
+            None if values is None else dict(zip(self._elements, values, strict=True)),
+        )
 
     def restrict(self, elements: Sequence[E]) -> DifferenceBounds[E]:
         """Definition 4.2: the atoms of the closure over some of the elements only."""
@@ -304,4 +325,5 @@ class DifferenceBounds(Generic[E]):
                     yield x, y, c
 
 
+_NOT, _EXACT, _ROUNDED = "not", "exact", "rounded"
 _ZERO = Values.points([0])

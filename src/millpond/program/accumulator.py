@@ -23,6 +23,8 @@ class Accumulator:
     """What it is of; None counts rows."""
     guard: tuple[NotNull | Compare, ...] = ()
     """The rows that it looks at: where the value is no NULL, and what FILTER asks."""
+    text: bool = False
+    """Whether it is the best of texts, which are no integers."""
     folded: bool = False
     """Whether the value is such a number of several rows already."""
 

@@ -26,6 +26,9 @@ from millpond.program.store import LARGEST, State, Store
 VERSION = 1
 """Of the layout; a reader takes no other."""
 
+_ROWS = "@"
+"""A column of NULLs, where there is no other: a row of no columns is still a row."""
+
 MANIFEST = "manifest.json"
 
 
@@ -141,6 +144,8 @@ def _arrow(store: Store) -> bytes:
     # The names of a store that keeps nothing do not matter: it has no rows.
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
     table = pa.table([_column(each) for each in columns], names=names)
+    if not names:
+        table = pa.table({_ROWS: pa.nulls(len(rows))})
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table)
@@ -161,7 +166,7 @@ def _rows(store: Store, path: Path, content: bytes) -> list[tuple[Any, ...]]:
     except pa.ArrowInvalid:
         damaged(path, "is no Arrow file")
     names, _ = store.table()
-    if table.column_names != names:
+    if table.column_names != (names or [_ROWS]):
         damaged(path, "has other columns than this query keeps")
     try:
         columns = [
@@ -172,6 +177,6 @@ def _rows(store: Store, path: Path, content: bytes) -> list[tuple[Any, ...]]:
         ]
     except (ArithmeticError, ValueError) as error:
         damaged(path, f"holds what is no value ({error})")
-    if not columns:
+    if not names:
         return [()] * table.num_rows
     return list(zip(*columns, strict=True))

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from millpond.plan.folds import Fold
+from millpond.plan.functions import EvaluationError
 from millpond.program.accumulator import Accumulator
 from millpond.program.delta import Delta, IntArray
 from millpond.program.expression import Compare, Condition, Field, Int, IsNull, NotNull, Number
@@ -23,6 +24,8 @@ class Contributions:
     """Rows of the groups' columns and of what the aggregates are of."""
 
     delta: Delta
+    failed: tuple[int, EvaluationError] | None = None
+    """The instant after those, where an expression has no value."""
 
     def __len__(self) -> int:
         return len(self.delta)

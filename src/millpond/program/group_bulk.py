@@ -23,6 +23,7 @@ from millpond.program.delta import Delta, IntArray
 from millpond.program.finish import Folds, Made, Numbers, Rows, Sayer, of_values
 from millpond.program.group_store import gathered, mark, scatter, stored
 from millpond.program.grouping import Finish, GroupedProgram
+from millpond.program.near import Near
 from millpond.program.number_arrays import There, narrow, plus, wide
 from millpond.program.records import Records, records_of
 from millpond.program.saying import Shown, delta_of, once_each, shown_rows
@@ -228,12 +229,12 @@ def _extremes(
     """The best value of each group after each record."""
     pick: Any = np.minimum if fold is Fold.LEAST else np.maximum
     found, some = records.best(fold, values, there)
-    worst: Any = float("inf") if fold is Fold.LEAST else float("-inf")
+    assert before.missing is not None
+    worst = _worst(fold, [*found[some][:1], *before.values[~before.missing][:1]])
     if object not in (found.dtype, before.values.dtype):
         limits = np.iinfo(np.int64)
         worst = limits.max if fold is Fold.LEAST else limits.min
     had = before.values if isinstance(worst, int) else wide(before.values)
-    assert before.missing is not None
     found = np.where(some, found if isinstance(worst, int) else wide(found), worst)
     found[records.first] = pick(found[records.first], np.where(before.missing, worst, had))
     bounds = np.append(records.first, len(records.at))
@@ -241,6 +242,14 @@ def _extremes(
         part = slice(bounds[start], bounds[start + 1])
         found[part] = pick.accumulate(found[part])
     return np.asarray(found)
+
+
+def _worst(fold: Fold, known: Sequence[Any]) -> Any:
+    """What every value betters: of texts one beyond all, else a number."""
+    least = fold is Fold.LEAST
+    if any(isinstance(each, Near) for each in known):
+        return Near("", level=1 if least else -1)
+    return float("inf") if least else float("-inf")
 
 
 def _equal(one: Numbers, other: Numbers) -> IntArray:

@@ -112,12 +112,21 @@ class GroupTick:
     ) -> Value:
         if not finish.used:
             return None
+        try:
+            return self._value(finish, folds, tallies, place)
+        except EvaluationError as error:
+            error.span = error.span or finish.span
+            raise
+
+    def _value(
+        self, finish: Finish, folds: list[int | None], tallies: list[Store], place: int
+    ) -> Value:
         if finish.tally is None:
             of = {fold: folds[number] for fold, number in finish.folds}
             value = finished(finish.function, of, finish.type)
             if finish.shown is None or value is None:
                 return value
-            assert isinstance(value, int)
+            assert isinstance(value, int | Near)
             return finish.shown.value(value)
         values, store = self._values[finish.tally], tallies[finish.tally]
         if finish.function not in FOLDED:
@@ -193,7 +202,8 @@ def _listed(there: There, size: int) -> list[bool]:
 def _fold(store: Store, held: Accumulator, at: int, place: int) -> int | None:
     if not held.counts and not store.values[at + 1][place]:
         return None
-    return int(store.values[at][place])
+    found = store.values[at][place]
+    return found if isinstance(found, Near) else int(found)  # type: ignore[return-value]
 
 
 def _change(store: Store, held: Accumulator, at: int, place: int, value: Any) -> None:
@@ -211,7 +221,7 @@ def _change(store: Store, held: Accumulator, at: int, place: int, value: Any) ->
 def _put(store: Store, number: int, place: int, value: int) -> None:
     try:
         store.values[number][place] = value
-    except OverflowError:
+    except (OverflowError, TypeError):
         array = store.values[number]
         assert isinstance(array, np.ndarray)
         store.values[number] = array.astype(object)

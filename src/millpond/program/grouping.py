@@ -23,6 +23,7 @@ from millpond.program.expression import Condition
 from millpond.program.operator import Best, Constant, Keep, Key, KeyOf, RowSet, slots
 from millpond.program.program import Program
 from millpond.program.store import RowStore, State, Store
+from millpond.program.translated import Translated
 from millpond.program.user_state import StateStore
 from millpond.schema import Type, UserAggregate, Value
 
@@ -130,7 +131,7 @@ class States:
 class Slot(Protocol):
     """What the integers of a column stand for."""
 
-    def value(self, number: int) -> Value: ...
+    def value(self, number: Any) -> Value: ...
 
 
 @dataclass(frozen=True)
@@ -215,6 +216,10 @@ class GroupedProgram(Program):
 
     parts: tuple[Program, ...] = ()
     grouping: Grouping = field(kw_only=True)
+    computed: tuple[tuple[Any, ...], ...] = ()
+    """Of each part: the columns of contributions that are computed (`computed.py`)."""
+    translations: tuple[tuple[Translated, ...], ...] = ()
+    """Of several parts: the columns of contributions that all of them have."""
 
     @property
     def runs(self) -> bool:
@@ -226,7 +231,9 @@ class GroupedProgram(Program):
 
     @cached_property
     def fingerprint(self) -> str:
-        said = repr((self.inputs, self.parts, self.grouping, self.output))
+        said = repr(
+            (self.inputs, self.parts, self.grouping, self.computed, self.translations, self.output)
+        )
         return hashlib.sha256(said.encode()).hexdigest()[:32]
 
     @cached_property

@@ -51,7 +51,7 @@ def run_step(
     says: over integers of any size.
     """
     width = 2 * len(program.output) + 2
-    dtype = object if state.wide else np.int64
+    dtype = object if state.wide or not program.whole else np.int64
     out = np.empty((max(16, size), width), dtype=dtype)
     place, arm, used = 0, 0, 0
     if not state.wide:
@@ -75,7 +75,7 @@ def delta_of(program: Program, out: IntArray) -> Delta:
     count = len(program.output)
     names = tuple(each.name for each in program.output)
     if out.dtype == object:
-        weight = np.array(out[:, 2 * count], dtype=object)
+        weight = _narrowed(out[:, 2 * count])
     else:
         weight = np.ascontiguousarray(out[:, 2 * count])
     return Delta(
@@ -94,7 +94,7 @@ def _narrowed(column: IntArray) -> IntArray:
     """A column in 64 bits, or as it is where a number of it needs more."""
     try:
         return np.ascontiguousarray(column, dtype=np.int64)
-    except OverflowError:
+    except (OverflowError, TypeError):
         return column
 
 

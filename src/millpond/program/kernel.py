@@ -312,8 +312,9 @@ class _Builder:
 
     def _meet(self, join: SynopsisJoin, case: Case, place: int, amount: Number) -> tuple[Step, ...]:
         """The rows that a bucket of `place` makes with the buckets of the other inputs."""
-        order = self._order(join, case, place)
-        return self._loops(join, case, [place], order, amount)
+        found = self._loops(join, case, [place], self._order(join, case, place), amount)
+        alone = [link for link in case.links if _inputs(link) <= {place}]
+        return (When(self._tests(alone), found),) if alone else found
 
     def _order(self, join: SynopsisJoin, case: Case, place: int) -> list[int]:
         """The other inputs, those that an equality binds first."""
@@ -332,6 +333,12 @@ class _Builder:
             left.remove(nearest)
         return order
 
+    def _tests(self, links: Sequence[Link]) -> tuple[Condition, ...]:
+        return tuple(
+            Compare(cast(Literal["<="], link.op), self._value(link.left), self._value(link.right))
+            for link in links
+        )
+
     def _loops(
         self, join: SynopsisJoin, case: Case, bound: list[int], order: list[int], amount: Number
     ) -> tuple[Step, ...]:
@@ -346,10 +353,7 @@ class _Builder:
             if place in _inputs(link) and _inputs(link) <= {*bound, place}
         ]
         inner = self._loops(join, case, [*bound, place], rest, amount)
-        tests = tuple(
-            Compare(cast(Literal["<="], link.op), self._value(link.left), self._value(link.right))
-            for link in links
-        )
+        tests = self._tests(links)
         if reduction.keep in MARKED:
             # Those that links to inputs further in ask for, too.
             used = {each.best for link in case.links for each in _bests(link, place)}

@@ -12,7 +12,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from millpond.plan.folds import denominator
-from millpond.program.line import double_at, double_place, typed
+from millpond.program.line import Doubles, Line, Numbers, Whole, double_at, double_place, typed
+from millpond.program.near import Near
 from millpond.schema import Type, Value
 
 if TYPE_CHECKING:
@@ -72,6 +73,37 @@ class Known:
 
     def of(self, columns: Sequence[Sequence[Value]]) -> list[Any]:
         return [None if each is None else 1 for each in columns[0]]
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text by its place among all of them."""
+
+    def value(self, place: Any) -> Value:
+        """The text of a place."""
+        assert isinstance(place, Near)
+        _, text, _ = place.sort
+        return str(text)
+
+
+@dataclass(frozen=True)
+class OnAnyLine:
+    """A value by its place on a line that it shares with columns that it is compared with."""
+
+    line: Line
+    type: Type
+
+    def value(self, place: Any) -> Value:
+        """The value of a place."""
+        if isinstance(self.line, Whole):
+            return self.line.back(place, self.type)
+        if isinstance(self.line, Doubles):
+            return double_at(place)
+        assert isinstance(place, Near)
+        _, value, _ = place.sort
+        if isinstance(self.line, Numbers) and not isinstance(value, str):
+            return typed(Fraction(value) / self.line.unit, self.type)
+        return str(value)
 
 
 def integer_of(value: Value, below: int) -> int:

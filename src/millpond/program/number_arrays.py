@@ -36,7 +36,7 @@ def narrow(array: IntArray) -> IntArray:
         return array
     try:
         return array.astype(np.int64)
-    except OverflowError:
+    except (OverflowError, TypeError):
         return array
 
 

@@ -186,7 +186,6 @@ class Merger:
         empty: IntArray = given[partial.cell] == 0
         return empty
 
-
     def _tells(self, partial: Partial, emitted: EmittedSet) -> bool:
         """Whether rows that pass through have the keys of the set of rows given."""
         spec = self._program.stores[partial.number]

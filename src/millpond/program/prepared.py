@@ -44,12 +44,28 @@ class Read:
     computed: bool = False
     alias: str = field(default="", compare=False, repr=False)
     expression: Expression | None = field(default=None, compare=False, repr=False)
+    part: int = 0
+    """Of which part of the query: what excuses a row from having a value may differ."""
+    excused: Callable[[Row], bool] | None = field(default=None, compare=False, repr=False)
+    """Whether nobody asks for the value of a row, if it has none: then it is NULL."""
 
     def from_rows(self, stream: Stream) -> Callable[[Row], Value]:
         if self.expression is None:
             place = stream.names.index(self.text)
             return lambda row: row[place]
-        return compiled(self.expression, fields_of(self.alias, stream))
+        of, excused = compiled(self.expression, fields_of(self.alias, stream)), self.excused
+        if excused is None:
+            return of
+
+        def value(row: Row) -> Value:
+            try:
+                return of(row)
+            except EvaluationError:
+                if excused(row):
+                    return None
+                raise
+
+        return value
 
     def only_column(self, stream: Stream) -> int | None:
         """The place of the one column that it is computed from."""
@@ -286,7 +302,11 @@ class Preparer:
         for row in rows:
             value = row[place]
             if value not in known:
-                known[value] = of(row)
+                found = of(row)
+                if found is None and read.excused is not None:
+                    yield None  # of another row with this value it may be asked
+                    continue
+                known[value] = found
             yield known[value]
 
 

@@ -97,7 +97,10 @@ class Program:
     @cached_property
     def whole(self) -> bool:
         """Whether its steps know integers only."""
-        return all(each is None or each.whole for one in self.inputs for each in one.coding)
+        places = (place for table in self.tables for place in table)
+        return all(isinstance(each, int) for each in places) and all(
+            each is None or each.whole for one in self.inputs for each in one.coding
+        )
 
     @cached_property
     def stores(self) -> tuple[Reduction | EmittedSet | RowSet, ...]:

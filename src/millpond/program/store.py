@@ -59,6 +59,8 @@ class Store:
         """An empty store."""
         marked = spec.keep in MARKED
         nothing: list[int | Near] = [0 if best.whole else NOWHERE for best in spec.bests]
+        for each in getattr(spec, "held", ()) if spec.keep is Keep.AGGREGATE else ():
+            nothing += [NOWHERE if each.text else 0, *([0] * (len(each.arrays) - 1))]
         nothing += [0] * (spec.values - len(nothing))
         if not spec.dense:
             return cls(spec, [KeyedArray(each) for each in nothing], KeyedArray())

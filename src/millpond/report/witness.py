@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 from millpond.memory import Fed, Verdict, Witness
@@ -40,9 +41,11 @@ def witness_dict(verdict: Verdict) -> dict[str, Any] | None:
 def witness_lines(verdict: Verdict, witness: Witness) -> Iterator[str]:
     """What a subset feeds, and what asks for it, for the first few numbers."""
     events = _Events(verdict)
+    single = all(len(inside) == 1 and not outside for inside, outside in witness.prefix)
+    of = f"{witness.n} rows" if single else f"{witness.n} groups of rows"
     yield (
-        f"witness: after any of the {2**witness.n} subsets of {witness.n} rows, some probe gets "
-        "an answer of its own"
+        f"witness: after any of the {2**witness.n} subsets of {of}, some probe gets an answer of "
+        "its own"
     )
     for number, ((inside, outside), probe) in enumerate(
         zip(witness.prefix, witness.probes, strict=True), 1
@@ -69,4 +72,8 @@ class _Events:
         return [json.loads(each) for each in self.texts(fed)]
 
     def line(self, fed: Sequence[Fed]) -> str:
-        return "  ".join(self.texts(fed)) or "nothing"
+        """In one line: rows that come several times in a row once, of many only the first."""
+        runs = [(text, len(list(same))) for text, same in groupby(self.texts(fed))]
+        shown = [text if n == 1 else f"{n} x {text}" for text, n in runs[:_SHOWN]]
+        more = len(runs) - len(shown)
+        return "  ".join(shown + [f"... and {more} more"] * bool(more)) or "nothing"

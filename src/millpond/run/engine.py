@@ -19,6 +19,7 @@ from millpond.program.lowered import Lowered, answer
 from millpond.run.aggregate import tick_of
 from millpond.run.auto import Auto
 from millpond.run.group_bulk import GroupedBulk
+from millpond.run.group_row_step import GroupedRowStep
 from millpond.run.row_step import RowStep
 from millpond.run.tick import TickLowering
 
@@ -79,6 +80,9 @@ class LocalRun:
 
     def row_step(self, stream: str) -> RowStep | None:
         """What takes rows of a stream one at a time; None where they go the way of any batch."""
+        if isinstance(self.program, GroupedProgram):
+            fits = not self._debug and GroupedRowStep.fits(self.program, stream)
+            return GroupedRowStep(self.program, stream) if fits else None
         if self._debug or not RowStep.possible(self.program, self._tick, stream):
             return None
         return RowStep(cast(TickLowering, self._tick), stream)

@@ -248,17 +248,19 @@ def merged(
     *,
     taken: Mapping[str, int] | None = None,
     ended: Container[str] = (),
+    marks: Mapping[str, Moment] | None = None,
     within: int = 0,
 ) -> Iterator[list[Event | Reject]]:
     """The rows of several timed sources as one input, in pieces of a size.
 
     The source that is furthest behind is read next, the first of several, so that no row is late
     by the way that we read; the end of a source is an event.  To go on where one was, `taken` says
-    how many rows of each are passed over, `ended` whose end was given, and `within` how much of a
-    piece.
+    how many rows of each are passed over, `ended` whose end was given, `marks` how far the time of
+    each was, and `within` how much of a piece was given.
     """
     left = [_Source(stream, pieces) for stream, pieces in sources.items()]
     for source in list(left):
+        source.mark = (marks or {}).get(source.stream.name, BEFORE)
         for _ in range((taken or {}).get(source.stream.name, 0)):
             source.next()
         if source.stream.name in ended and source.exhausted:

@@ -7,10 +7,12 @@ from there gives the same events, cut into the same turns.
 
 from __future__ import annotations
 
+import sys
 from base64 import b64decode, b64encode
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from select import select
 from typing import Any, Protocol
 
 from millpond.diagnostic import Diagnostic, UserError
@@ -19,8 +21,8 @@ from millpond.run.feed import merged
 from millpond.run.ingest import Mark, TaggedReader
 from millpond.run.plain_json import promises_json, promises_of
 from millpond.run.promises import Promises
-from millpond.run.sources import rows_of_source, source_files
-from millpond.schema import Catalog, Stream
+from millpond.run.sources import rows_of_file, rows_of_source, source_files
+from millpond.schema import Catalog, Stream, Value
 
 Item = Event | Reject
 Position = Mapping[str, Any]
@@ -40,6 +42,10 @@ class Intake(Protocol):
 
     def position(self) -> Position | None:
         """Behind what was taken; None where one cannot go on from."""
+        ...
+
+    def quiet(self, seconds: float) -> bool:
+        """Whether nothing comes for so long; files are never quiet."""
         ...
 
 
@@ -73,7 +79,10 @@ class _Tables:
 
 
 class TaggedIntake:
-    """One tagged file, or standard input, behind the contents of tables."""
+    """One tagged file, or standard input, behind the contents of tables.
+
+    It knows its position if it is asked to keep `marks`: these are copies of all that was promised.
+    """
 
     def __init__(
         self,
@@ -81,8 +90,11 @@ class TaggedIntake:
         path: str,
         tables: Mapping[str, str],
         position: Position | None = None,
+        *,
+        marks: bool = True,
     ) -> None:
         self._path = path
+        self._marks = marks
         self._catalog = catalog
         self._reader = TaggedReader(catalog, "<stdin>" if path == "-" else path)
         self._tables = _Tables(catalog, tables, self._reader.promises)
@@ -104,6 +116,9 @@ class TaggedIntake:
     def __iter__(self) -> Iterator[list[Item]]:
         if self._given is None:
             yield from self._tables.pieces()
+        if not self._marks:
+            yield from self._reader.read(self._path)
+            return
         mark = self._reader.mark()
         for piece in self._reader.read(self._path):
             self._ahead.append((mark, len(piece)))
@@ -137,6 +152,15 @@ class TaggedIntake:
             "done": done,
         }
 
+    def quiet(self, seconds: float) -> bool:
+        if self._path != "-":
+            return False
+        try:
+            ready, _, _ = select([sys.stdin.buffer.fileno()], [], [], seconds)
+        except (OSError, ValueError, AttributeError):  # nothing that can be waited for
+            return False
+        return not ready
+
 
 class SourcesIntake:
     """A source of each stream, in turns; those of timed streams are one, in the order of time."""
@@ -154,6 +178,11 @@ class SourcesIntake:
         self._taken: dict[str, int] = {each.name: 0 for each in self._sources}
         self._taken.update(said.get("taken", {}))
         self._ended: set[str] = set(said.get("ended", ()))
+        self._counts: dict[str, list[int]] = {each.name: [] for each in self._sources}
+        self._counts.update(said.get("counts", {}))
+        self._marks: dict[str, int] = dict(said.get("marks", {}))
+        self._delays = {each.name: each.time.delay for each in self._sources if each.time}
+        self._times = {each.name: each.time_place for each in self._sources}
         self._turn: int = said.get("turn", 0)
         self._within: int = said.get("within", 0)
         self._ahead: deque[tuple[int, int]] = deque()
@@ -181,22 +210,52 @@ class SourcesIntake:
     def _ring(self) -> Iterator[Iterator[list[Item]]]:
         """The sources that take turns, each from where it was taken to."""
         timed = {each: uri for each, uri in self._sources.items() if each.time is not None}
-        taken = dict(self._taken)
+        done = {each: self._files_done(each) for each in self._sources}
+        taken = {
+            each.name: self._taken[each.name] - sum(self._counts[each.name][: done[each]])
+            for each in self._sources
+        }
         for each, uri in self._sources.items():
             if each.time is None:
-                yield _after(self._rows(each, uri), taken[each.name])
+                yield _after(self._rows(each, uri, done[each]), taken[each.name])
         if timed:
-            rows = {each: self._rows(each, uri) for each, uri in timed.items()}
+            rows = {each: self._rows(each, uri, done[each]) for each, uri in timed.items()}
             last = len(self._sources) - len(timed)
-            within = self._within if self._turn == last else 0
-            yield merged(rows, _TURN, taken=taken, ended=set(self._ended), within=within)
+            yield merged(
+                rows,
+                _TURN,
+                taken=taken,
+                ended=set(self._ended),
+                marks=dict(self._marks),
+                within=self._within if self._turn == last else 0,
+            )
 
-    def _rows(self, stream: Stream, uri: str) -> Iterator[list[Item]]:
-        for piece in rows_of_source(self._catalog, stream, uri, _TURN):
-            yield [
-                replace(each, source=stream.name) if isinstance(each, Reject) else each
-                for each in piece
-            ]
+    def _files_done(self, stream: Stream) -> int:
+        """How many files are behind what was taken, and need not be read again."""
+        if stream.rows_per_instant is not None:  # which counts every row
+            return 0
+        left, done = self._taken[stream.name], 0
+        for count in self._counts[stream.name]:
+            if count > left:
+                break
+            left, done = left - count, done + 1
+        return done
+
+    def _rows(self, stream: Stream, uri: str, done: int) -> Iterator[list[Item]]:
+        """The rows of a source behind its first files."""
+        kind, files = source_files(stream.name, uri)
+        promises = Promises(self._catalog, interleaved=False)
+        counts = self._counts[stream.name]
+        for place in range(done, len(files)):
+            count = 0
+            for piece in rows_of_file(self._catalog, stream, kind, files[place], _TURN, promises):
+                count += len(piece)
+                yield [
+                    replace(each, source=stream.name) if isinstance(each, Reject) else each
+                    for each in piece
+                ]
+            if place == len(counts) and place < len(files) - 1:  # the last one may grow
+                counts.append(count)
 
     def took(self, items: Sequence[Item]) -> None:
         rest = self._tables.took(len(items))
@@ -208,11 +267,19 @@ class SourcesIntake:
             else:
                 self._taken[name] += 1
                 self._ended.discard(name)
+                place = self._times[name]
+                if place is not None and isinstance(each, Event):
+                    self._come(name, each.row[place])
         self._within += rest
         while self._ahead and self._within >= self._ahead[0][1]:
             turn, size = self._ahead.popleft()
             self._within -= size
             self._turn = turn + 1
+
+    def _come(self, name: str, at: Value) -> None:
+        assert isinstance(at, int)
+        mark = at - self._delays[name]
+        self._marks[name] = max(self._marks.get(name, mark), mark)
 
     def position(self) -> Position | None:
         if self._tables.waiting:
@@ -222,10 +289,15 @@ class SourcesIntake:
         return {
             "taken": self._taken,
             "ended": sorted(self._ended),
+            "counts": self._counts,
+            "marks": self._marks,
             "turn": self._turn % max(1, ring),
             "within": self._within,
             "files": self._files,
         }
+
+    def quiet(self, seconds: float) -> bool:
+        return False
 
 
 def _after(pieces: Iterator[list[Item]], count: int) -> Iterator[list[Item]]:

@@ -35,9 +35,8 @@ def rows_content(
     arrays = [_array(kind, column) for kind, column in zip(types, columns, strict=True)]
     names = [str(place) for place in range(len(types))]
     arrays += [_integers(each) for each in beside.values()]
-    table = pa.Table.from_arrays(arrays, names=[*names, *beside])
-    # A row of no columns is still a row.
-    table = table.append_column("@", pa.nulls(len(rows)))
+    arrays.append(pa.nulls(len(rows)))  # A row of no columns is still a row.
+    table = pa.Table.from_arrays(arrays, names=[*names, *beside, "@"])
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table)

@@ -8,217 +8,41 @@ decided event by event, so that how input is cut into pieces never shows.
 
 from __future__ import annotations
 
-import heapq
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from copy import deepcopy
-from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 from millpond.diagnostic import Diagnostic, MillpondError, RefusedError
 from millpond.plan import Query
-from millpond.plan.evaluate import no_value
 from millpond.plan.functions import EvaluationError
-from millpond.program import Columns, Delta, NoValueError, State
+from millpond.program import Columns, Delta, NoValueError
 from millpond.run.arrivals import Arrivals, batch_of
 from millpond.run.clock import ArrivalClock, InterleavedClock, SeparateClock
-from millpond.run.contents import Bag, Moment
-from millpond.run.definition import DefinitionRun, Refresh, gives_rows
+from millpond.run.contents import Moment
+from millpond.run.definition import DefinitionRun, Refresh
 from millpond.run.engine import LocalRun
+from millpond.run.entries import (
+    Compiled,
+    Emit,
+    Entry,
+    OneTime,
+    Said,
+    Step,
+    StopError,
+    Timed,
+    TimedProgram,
+    Untimed,
+    Voice,
+    no_value_of,
+    told,
+)
 from millpond.run.event import Event, Op
 from millpond.run.feed import ProgramFeed, TimedFeed, UntimedFeed
-from millpond.run.kept import DefinitionKept, EntryKept, HeldKept, SessionKept
-from millpond.run.output import Teller, apply
+from millpond.run.kept import HeldKept, SessionKept
+from millpond.run.output import Teller
 from millpond.run.row_step import RowStep
 from millpond.schema import Catalog, Kind, Type
 
-
-class Emit(StrEnum):
-    """What a run prints."""
-
-    CHANGES = "changes"
-    ANSWERS = "answers"
-    FINAL = "final"
-
-
-class _Voice:
-    """What a query says of its instants; with `batched`, once for all instants of a piece."""
-
-    def __init__(self, query: Query, teller: Teller[Any], emit: Emit, *, batched: bool) -> None:
-        self._teller = teller
-        self._emit = emit
-        self._batched = batched
-        self._gives = gives_rows(query)
-        self._answer: Bag = Counter()
-        self._piece: Refresh | None = None
-
-    def hear(self, refresh: Refresh) -> Iterator[tuple[int, list[Any]]]:
-        """Takes an instant, and gives what is said of it now."""
-        if not self._batched:
-            yield refresh.at, self._said(refresh)
-            return
-        total: Bag = Counter()
-        for row, n in (*(self._piece.changes if self._piece else ()), *refresh.changes):
-            apply(total, row, n)
-        self._piece = Refresh(refresh.at, list(total.items()))
-
-    def end_of_piece(self) -> Iterator[tuple[int, list[Any]]]:
-        """What is said of the last instant of a piece."""
-        if self._piece is not None:
-            yield self._piece.at, self._said(self._piece)
-            self._piece = None
-
-    @property
-    def answer(self) -> Bag:
-        """What is held of the answer, because someone asks for answers."""
-        return self._answer
-
-    def restore(self, answer: Bag) -> None:
-        self._answer = answer.copy()
-
-    def final(self) -> list[Any]:
-        """What is said at the end of input."""
-        return self._teller.final(self._answer) if self._emit is Emit.FINAL else []
-
-    def _said(self, refresh: Refresh) -> list[Any]:
-        if self._emit is Emit.CHANGES:
-            return self._teller.changes(refresh.at, refresh.changes) if refresh.changes else []
-        if self._emit is Emit.ANSWERS and self._gives:
-            self._answer = Counter()
-        for row, n in refresh.changes:
-            apply(self._answer, row, n)
-        if self._emit is Emit.FINAL:
-            return []
-        return [self._teller.answer(refresh.at, self._answer)]
-
-
-@dataclass
-class _Entry:
-    place: int
-    query: Query
-    voice: _Voice
-
-
-@dataclass
-class _Compiled(_Entry):
-    run: LocalRun
-
-    def snapshot(self, *, copy: bool) -> EntryKept:
-        state = self.run.state
-        return EntryKept(_copied(state) if copy else state, None, self.voice.answer.copy())
-
-    def restore(self, kept: EntryKept) -> None:
-        assert isinstance(kept.run, State)
-        self.run.state = _copied(kept.run)
-        self.voice.restore(kept.answer)
-
-
-@dataclass
-class _Untimed(_Entry):
-    feed: UntimedFeed
-
-    def snapshot(self, *, copy: bool) -> EntryKept:
-        return EntryKept(self.feed.run.snapshot(), None, self.voice.answer.copy())
-
-    def restore(self, kept: EntryKept) -> None:
-        assert isinstance(kept.run, DefinitionKept)
-        self.feed.run = self.feed.run.restored(kept.run)
-        self.voice.restore(kept.answer)
-
-
-@dataclass
-class _Timed(_Entry):
-    feed: TimedFeed
-
-    def snapshot(self, *, copy: bool) -> EntryKept:
-        run = self.feed.run.snapshot()
-        return EntryKept(run, self.feed.snapshot(), self.voice.answer.copy())
-
-    def restore(self, kept: EntryKept) -> None:
-        assert isinstance(kept.run, DefinitionKept)
-        assert kept.feed is not None
-        self.feed.run = self.feed.run.restored(kept.run)
-        self.feed.restore(kept.feed)
-        self.voice.restore(kept.answer)
-
-
-@dataclass
-class _TimedProgram(_Entry):
-    feed: ProgramFeed
-    run: LocalRun
-
-    def snapshot(self, *, copy: bool) -> EntryKept:
-        state = self.run.state
-        held = _copied(state) if copy else state
-        return EntryKept(held, self.feed.snapshot(), self.voice.answer.copy())
-
-    def restore(self, kept: EntryKept) -> None:
-        assert isinstance(kept.run, State)
-        assert kept.feed is not None
-        self.run.state = _copied(kept.run)
-        self.feed.restore(kept.feed)
-        self.voice.restore(kept.answer)
-
-
-def _copied(state: State) -> State:
-    """A state of its own; what its stores are for is shared."""
-    return deepcopy(state, {id(each.spec): each.spec for each in state.stores})
-
-
-Held = tuple[Moment, int, int, list[Any]]
-
-
-@dataclass
-class _OneTime:
-    """The timed queries with one kind of time, and what is held back of what they said."""
-
-    entries: list[_Timed | _TimedProgram] = field(default_factory=list)
-    held: list[Held] = field(default_factory=list)
-    said: int = 0
-
-    def hold(self, at: int, place: int, said: list[Any]) -> None:
-        self.said += 1
-        heapq.heappush(self.held, (at, place, self.said, said))
-
-    @property
-    def now(self) -> Moment:
-        """The time that all clocks have reached."""
-        return min(each.feed.clock.now for each in self.entries)
-
-    def release(self, end: Moment, *, everything: bool = False) -> list[Any]:
-        """What no query can precede any more, in order."""
-        found: list[Any] = []
-        while self.held and (everything or self.held[0][0] < end):
-            found += heapq.heappop(self.held)[3]
-        return found
-
-
-@dataclass
-class _Step:
-    """What an event made the timed queries say, once their programs have run."""
-
-    place: int
-    closed: list[tuple[_OneTime, _Timed | _TimedProgram, list[Refresh] | list[int]]]
-    ends: dict[Kind, Moment]
-
-
-class _StopError(Exception):
-    def __init__(self, error: MillpondError) -> None:
-        super().__init__()
-        self.error = error
-
-
-_Said = tuple[tuple[int, int, int], list[Any]]
-"""What is said of an event: its place in the piece; after the untimed queries the timed ones; and
-the place of the query."""
-
-
-class _Told(NamedTuple):
-    """What a program has said of its instants, and the one at which it failed."""
-
-    refreshes: list[Refresh]
-    failed: tuple[int, MillpondError] | None
+__all__ = ["Emit", "Session"]
 
 
 class Session:
@@ -246,33 +70,33 @@ class Session:
         self.failure: MillpondError | None = None
         """What the run has to end with, once what was said before is written."""
         self._catalog = catalog
-        self._emit = emit
         self._batched = instants == "batch"
+        self._every = self._batched or emit is Emit.ANSWERS
         self._separate = separate
         self._on_late = late
         self._limit = limit
         self._tables = {each.name for each in catalog if not each.is_stream}
         self._started = False
         self._stopped: tuple[int, int, int] | None = None
-        self._compiled: list[_Compiled] = []
-        self._untimed: list[_Untimed] = []
-        self._times: dict[Kind, _OneTime] = {}
+        self._compiled: list[Compiled] = []
+        self._untimed: list[Untimed] = []
+        self._times: dict[Kind, OneTime] = {}
         for place, (query, run, teller) in enumerate(queries):
-            self._add(place, query, run, _Voice(query, teller, emit, batched=self._batched))
+            self._add(place, query, run, Voice(query, teller, emit, batched=self._batched))
 
-    def _add(self, place: int, query: Query, run: LocalRun | DefinitionRun, voice: _Voice) -> None:
+    def _add(self, place: int, query: Query, run: LocalRun | DefinitionRun, voice: Voice) -> None:
         if query.time_type is not None:
             clock = (SeparateClock if self._separate else InterleavedClock)(query.streams)
-            one = self._times.setdefault(query.time_type.kind, _OneTime())
+            one = self._times.setdefault(query.time_type.kind, OneTime())
             if isinstance(run, LocalRun):
                 feed = ProgramFeed(query, clock)
-                one.entries.append(_TimedProgram(place, query, voice, feed, run))
+                one.entries.append(TimedProgram(place, query, voice, feed, run))
             else:
-                one.entries.append(_Timed(place, query, voice, TimedFeed(query, run, clock)))
+                one.entries.append(Timed(place, query, voice, TimedFeed(query, run, clock)))
         elif isinstance(run, LocalRun):
-            self._compiled.append(_Compiled(place, query, voice, run))
+            self._compiled.append(Compiled(place, query, voice, run))
         else:
-            self._untimed.append(_Untimed(place, query, voice, UntimedFeed(query, run)))
+            self._untimed.append(Untimed(place, query, voice, UntimedFeed(query, run)))
 
     # Events in, output out
 
@@ -287,9 +111,9 @@ class Session:
 
     def _take(self, events: Sequence[Event]) -> list[Any]:
         arrivals = Arrivals(self._catalog)
-        said: list[_Said] = []
+        said: list[Said] = []
         places: dict[int, int] = {}
-        steps: list[_Step] = []
+        steps: list[Step] = []
         self._stopped = None
         try:
             for place, event in enumerate(events):
@@ -301,9 +125,9 @@ class Session:
                     for where, lines in self._untimed_says(each, event, at):
                         said.append(((place, 0, where), lines))
                 if self._times:
-                    steps.append(_Step(place, [], {}))
+                    steps.append(Step(place, [], {}))
                     self._timed_take(event, steps[-1])
-        except _StopError as stop:
+        except StopError as stop:
             self._stop((place, 2, 0), stop.error)
         said += self._timed_say(steps)
         said += self._compiled_say(arrivals, places)
@@ -362,7 +186,7 @@ class Session:
         for kind, one in self._times.items():
             one.said, one.held = kept.held[kind.value].said, list(kept.held[kind.value].lines)
 
-    def _entries(self) -> Iterator[_Compiled | _Untimed | _Timed | _TimedProgram]:
+    def _entries(self) -> Iterator[Compiled | Untimed | Timed | TimedProgram]:
         yield from self._compiled
         yield from self._untimed
         for _, each in self._timed():
@@ -386,7 +210,7 @@ class Session:
             try:
                 yield each.place, each.run.advance(batch)
             except NoValueError as error:
-                self.failure = _no_value(each, error.error)
+                self.failure = no_value_of(each, error.error)
                 raise self.failure from None
 
     def advance_row(self, step: RowStep, row: Sequence[int | None]) -> list[Any] | None:
@@ -408,12 +232,12 @@ class Session:
     def finish(self, *, ended: bool = True) -> list[Any]:
         """What is said when no more input is read: because it has `ended`, or all the same."""
         if ended and self.failure is None:
-            step = _Step(0, [], {})
+            step = Step(0, [], {})
             self._stopped = None
             try:
                 for one, each in self._timed():
                     self._close(step, one, each, each.feed.finish())
-            except _StopError as stop:
+            except StopError as stop:
                 self._stop((0, 2, 0), stop.error)
             self._timed_say([step])
         said: list[Any] = []
@@ -428,7 +252,7 @@ class Session:
     def run_of(self, place: int) -> LocalRun | DefinitionRun:
         """What runs the query of that place."""
         entry = next(each for each in self._entries() if each.place == place)
-        return entry.feed.run if isinstance(entry, _Timed | _Untimed) else entry.run
+        return entry.feed.run if isinstance(entry, Timed | Untimed) else entry.run
 
     def units(self) -> int:
         """Units of state held by all queries."""
@@ -445,7 +269,7 @@ class Session:
 
     # Inside
 
-    def _timed(self) -> Iterator[tuple[_OneTime, _Timed | _TimedProgram]]:
+    def _timed(self) -> Iterator[tuple[OneTime, Timed | TimedProgram]]:
         for one in self._times.values():
             for each in one.entries:
                 yield one, each
@@ -467,7 +291,7 @@ class Session:
         return self.clock.arrive()
 
     def _untimed_says(
-        self, entry: _Untimed, event: Event, at: int | None
+        self, entry: Untimed, event: Event, at: int | None
     ) -> Iterator[tuple[int, list[Any]]]:
         if at is None:
             return
@@ -475,7 +299,7 @@ class Session:
             for _, lines in entry.voice.hear(refresh):
                 yield entry.place, lines
 
-    def _timed_take(self, event: Event, step: _Step) -> None:
+    def _timed_take(self, event: Event, step: Step) -> None:
         """Hands an event to the timed queries, and takes down which instants it closes."""
         if event.stream in self._tables and not self._started:
             return
@@ -492,9 +316,9 @@ class Session:
 
     def _close(
         self,
-        step: _Step,
-        one: _OneTime,
-        entry: _Timed | _TimedProgram,
+        step: Step,
+        one: OneTime,
+        entry: Timed | TimedProgram,
         closed: Iterator[Refresh] | list[int],
     ) -> None:
         if isinstance(closed, list):
@@ -504,17 +328,17 @@ class Session:
         step.closed.append((one, entry, refreshes))
         refreshes.extend(self._guarded(entry, closed))
 
-    def _timed_say(self, steps: Sequence[_Step]) -> list[_Said]:
+    def _timed_say(self, steps: Sequence[Step]) -> list[Said]:
         """What the timed queries say, event by event."""
         changes: dict[int, dict[int, Refresh]] = {}
         ends: dict[int, tuple[int, MillpondError]] = {}
         for _, each in self._timed():
-            if isinstance(each, _TimedProgram):
-                told = self._told(each, each.feed.taken())
-                changes[each.place] = {refresh.at: refresh for refresh in told.refreshes}
-                if told.failed is not None:
-                    ends[each.place] = told.failed
-        said: list[_Said] = []
+            if isinstance(each, TimedProgram):
+                found = told(each, each.feed.taken(), every=self._every)
+                changes[each.place] = {refresh.at: refresh for refresh in found.refreshes}
+                if found.failed is not None:
+                    ends[each.place] = found.failed
+        said: list[Said] = []
         for step in steps:
             for one, entry, closed in step.closed:
                 for what in closed:
@@ -535,42 +359,23 @@ class Session:
                 said.append(((step.place, 1, 0), lines))
         return said
 
-    def _hold(self, one: _OneTime, entry: _Entry, refresh: Refresh) -> None:
+    def _hold(self, one: OneTime, entry: Entry, refresh: Refresh) -> None:
         for at, lines in entry.voice.hear(refresh):
             one.hold(at, entry.place, lines)
 
-    def _compiled_say(self, arrivals: Arrivals, places: dict[int, int]) -> list[_Said]:
+    def _compiled_say(self, arrivals: Arrivals, places: dict[int, int]) -> list[Said]:
         if not len(arrivals):
             return []
-        said: list[_Said] = []
+        said: list[Said] = []
         for each in self._compiled:
-            told = self._told(each, arrivals)
-            for refresh in told.refreshes:
+            found = told(each, arrivals, every=self._every)
+            for refresh in found.refreshes:
                 for at, lines in each.voice.hear(refresh):
                     said.append(((places[at], 0, each.place), lines))
-            if told.failed is not None:
-                at, error = told.failed
+            if found.failed is not None:
+                at, error = found.failed
                 self._stop((places[at], 0, each.place), error)
         return said
-
-    def _told(self, entry: _Compiled | _TimedProgram, arrivals: Arrivals) -> _Told:
-        """The instants of a query that runs by a program: all of them where each one is said."""
-        changes: dict[int, list[Any]] = {}
-        batch = arrivals.batch(entry.run.program)
-        failed = batch.failed
-        try:
-            delta = entry.run.advance(batch)
-        except NoValueError as error:
-            delta, failed = error.before.consolidate(), (error.at, error.error)
-        if self._batched or self._emit is Emit.ANSWERS:
-            own = arrivals.instants([each.name for each in entry.query.streams])
-            changes = {at: [] for at in own if failed is None or at < failed[0]}
-        for row, n, at in delta.rows():
-            changes.setdefault(at, []).append((row, n))
-        refreshes = [Refresh(at, found) for at, found in changes.items()]
-        if failed is None:
-            return _Told(refreshes, None)
-        return _Told(refreshes, (failed[0], _no_value(entry, failed[1])))
 
     def _end_of_piece(self) -> list[Any]:
         untimed = [
@@ -587,18 +392,12 @@ class Session:
             said += one.release(one.now)
         return said
 
-    def _guarded(self, entry: _Entry, refreshes: Iterator[Refresh]) -> Iterator[Refresh]:
+    def _guarded(self, entry: Entry, refreshes: Iterator[Refresh]) -> Iterator[Refresh]:
         """Instants, up to one at which an expression has no value."""
         try:
             yield from refreshes
         except EvaluationError as error:
-            raise _StopError(_no_value(entry, error)) from None
-
-
-def _no_value(entry: _Entry, error: EvaluationError) -> MillpondError:
-    if error.span is None:
-        error.span = entry.query.span
-    return no_value(error)
+            raise StopError(no_value_of(entry, error)) from None
 
 
 def _too_much(units: int, limit: int) -> MillpondError:

@@ -78,11 +78,18 @@ def rows_of_source(
     kind, files = source_files(stream.name, uri)
     promises = promises or Promises(catalog, interleaved=False)
     for file in files:
-        only = stream if kind == "json" else None
-        reader = TaggedReader(catalog, str(file), only=only, promises=promises)
-        rows = _READERS[kind](reader, stream, file)
-        while piece := list(islice(rows, size)):
-            yield piece
+        yield from rows_of_file(catalog, stream, kind, file, size, promises)
+
+
+def rows_of_file(
+    catalog: Catalog, stream: Stream, kind: str, file: Path, size: int, promises: Promises
+) -> Iterator[list[Event | Reject]]:
+    """The rows of one file of a source, likewise."""
+    only = stream if kind == "json" else None
+    reader = TaggedReader(catalog, str(file), only=only, promises=promises)
+    rows = _READERS[kind](reader, stream, file)
+    while piece := list(islice(rows, size)):
+        yield piece
 
 
 def _json_rows(reader: TaggedReader, stream: Stream, file: Path) -> Iterator[Event | Reject]:

@@ -101,7 +101,7 @@ def others(path: Path) -> UserError:
     return UserError(
         Diagnostic(
             "MP403",
-            "the sink has the output of another run",
+            f"{path.name} has the output of another run",
             file=str(path),
             helps=("give a new place, or the checkpoint of the run that wrote this one",),
         )

@@ -173,6 +173,14 @@ class Expressions:
 
         return computed
 
+    def remainder(self, expr: Expr) -> Expression:
+        """`%` of whole numbers, with the sign of the first, as here; none wraps around."""
+        arguments = self._all(expr)
+        if any(each.type.kind is not Kind.INTEGER for each in arguments):
+            types = " and ".join(str(each.type) for each in arguments)
+            raise OutsideError(f"what % of {types} gives is not known here", expr.span)
+        return _call("%", arguments, expr)
+
     def function(self, name: str) -> Callable[[Expr], Expression]:
         return lambda expr: _call(name, self._all(expr), expr)
 
@@ -252,6 +260,7 @@ _TRANSLATIONS: dict[str, _Translation] = {
     "In": Expressions.in_list,
     "CaseWhen": Expressions.case,
     "If": Expressions.if_,
+    "Remainder": Expressions.remainder,
     "Like": Expressions.like,
 }
 

@@ -73,6 +73,12 @@ class CommitLog:
         owner = self._commits.owner
         self.fresh = owner is None
         """Whether nothing was here before."""
+        if owner is not None and owner.get("by") == "local":
+            damaged(
+                self.folder / MANIFEST,
+                "is of a run without Spark, which knows its input in another way",
+                "--engine local goes on with it",
+            )
         if owner is not None and owner.get("queries") != self._owner["queries"]:
             damaged(
                 self.folder / MANIFEST,

@@ -13,8 +13,10 @@ from functools import cached_property
 from math import gcd
 
 from millpond.memory import Attribute, Function, Part, Shape, Side, SpjQuery
+from millpond.memory.condition import Condition
 from millpond.memory.lto import Closure
 from millpond.order import Values
+from millpond.plan import Expression
 from millpond.program import (
     Among,
     Doubles,
@@ -30,6 +32,7 @@ from millpond.program import (
 )
 from millpond.program.expression import Field
 from millpond.schema import IntegerType, Interval, Kind, Stream
+from millpond.synopsis.excused import excused
 from millpond.synopsis.inputs import Inputs
 
 _RAW = (Kind.INTEGER, Kind.DATE, Kind.TIMESTAMP, Kind.INTERVAL, Kind.BOOLEAN)
@@ -42,6 +45,7 @@ class Coding:
         self._spj = shape.query
         self._shape = shape
         self._inputs = inputs
+        self._part = inputs.part()
         self._streams = dict(shape.query.streams)
 
     @property
@@ -72,7 +76,12 @@ class Coding:
     def read(self, x: Attribute) -> Read:
         if x.derived is None:
             return Read(x.column)
-        return Read(str(x.derived), True, x.alias, x.derived)
+        return self.computed(x.alias, x.derived, x)
+
+    def computed(self, alias: str, expression: Expression, of: Condition | Attribute) -> Read:
+        """What an expression over one input says, which a condition or a column asks for."""
+        asks = excused(self._spj, alias, self.stream(alias), of)
+        return Read(str(expression), True, alias, expression, self._part, asks)
 
     def place(self, x: Attribute) -> Field:
         """The column of the places of an attribute."""
@@ -107,7 +116,9 @@ class Coding:
         )
         how = Among(self.read(x), line, ends, null)
         return Field(
-            self._inputs.prepared(self.stream(x.alias), f"{x.column} among its values", how, nullable=False)
+            self._inputs.prepared(
+                self.stream(x.alias), f"{x.column} among its values", how, nullable=False
+            )
         )
 
     # Keys ------------------------------------------------------------------------------------

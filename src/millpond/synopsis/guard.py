@@ -9,7 +9,7 @@ from millpond.memory import Attribute, SpjQuery
 from millpond.memory.condition import Opaque
 from millpond.memory.lto import Closure
 from millpond.order import DifferenceBounds
-from millpond.program import Read, Truth, Whole
+from millpond.program import Truth, Whole
 from millpond.program.expression import Compare, Condition, Field, Int, NotNull, plus
 from millpond.schema.types import ANYTHING
 from millpond.synopsis.coding import Coding
@@ -105,7 +105,7 @@ def _beside(coding: Coding, spj: SpjQuery, alias: str) -> Iterator[Condition]:
             yield Compare("==", coding.among(each.column, spans, null=True), Int(1))
     for other in spj.filters:
         if _alias(other) in (alias, None):
-            read = Read(str(other.expression), True, alias, other.expression)
+            read = coding.computed(alias, other.expression, other)
             how = Truth(read, not other.negated)
             name = coding.inputs.prepared(stream, read.text, how, nullable=False)
             yield Compare("==", Field(name), Int(1))
@@ -138,7 +138,7 @@ def _pairs(own: Closure, mine: Sequence[Attribute]) -> Iterator[tuple[Attribute,
                 and canonical[y] == y
                 and c is not None
                 and own.offset(x, y) is None
-                and not own.redundant(x, y)
+                and (not own.redundant(x, y) or own.rounded(x, y))
             ):
                 yield x, y, c
 

@@ -15,6 +15,12 @@ class Inputs:
         self._streams: dict[str, Stream] = {}
         self._columns: dict[str, dict[str, tuple[Prepared | None, bool]]] = {}
         self._names: dict[tuple[str, Prepared], str] = {}
+        self._parts = 0
+
+    def part(self) -> int:
+        """The number of one more part of the query that reads them."""
+        self._parts += 1
+        return self._parts - 1
 
     def stream(self, stream: Stream) -> int:
         """The number of a stream among the inputs."""

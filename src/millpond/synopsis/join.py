@@ -6,7 +6,9 @@ that is consistent with the bucket's functions, and of the least y of the other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from millpond.memory import Attribute, Combination, Function, Part, Shape, Side
 from millpond.memory.certificate import dense
@@ -23,6 +25,7 @@ from millpond.program import (
     LeastOf,
     Link,
     OutputColumn,
+    Position,
     Reduction,
     SynopsisJoin,
     Whole,
@@ -170,6 +173,7 @@ class JoinMaker:
                 links.append(Link("<", left, right))
             else:
                 links.append(Link("<=", left, moved(right, by)))
+        links = [_numbered(each) for each in links]
         return Case(combination.parts, tuple(dict.fromkeys(links)), self._columns.of_case(parts))
 
     def _place(self, x: Attribute) -> int:
@@ -251,6 +255,55 @@ def _equal(left: KeyOf | Constant, right: Held) -> Link:
     ):
         return Link("==", KeyOf(left.input, left.key), KeyOf(right.input, right.key))
     return Link("==", left, right)
+
+
+def _numbered(link: Link) -> Link:
+    """A link between places that are all known: their numbers in order say as much, and are
+    integers."""
+    leaves = [*_leaves(link.left), *_leaves(link.right)]
+    places: set[Position] = set()
+    for each in leaves:
+        known = _places(each)
+        if known is None or any(isinstance(place, int) for place in known):
+            return link
+        places |= set(known)
+    ordered: list[Any] = list(places)
+    numbers = {place: number for number, place in enumerate(sorted(ordered))}
+    return Link(link.op, _renumbered(link.left, numbers), _renumbered(link.right, numbers))
+
+
+def _leaves(held: Held) -> tuple[KeyOf | BestOf | Constant, ...]:
+    return held.operands if isinstance(held, LeastOf | GreatestOf) else (held,)
+
+
+def _places(leaf: KeyOf | BestOf | Constant) -> list[Position] | None:
+    """All that a number can be; None where there is no list."""
+    match leaf:
+        case KeyOf(table=table, offset=offset) if table is not None:
+            return [place + offset for place in table]
+        case Constant(value) if value is not None:
+            return [value]
+    return None
+
+
+def _renumbered(held: Held, numbers: Mapping[Position, int]) -> Held:
+    match held:
+        case LeastOf(operands):
+            return LeastOf(tuple(_renumbered_leaf(each, numbers) for each in operands))
+        case GreatestOf(operands):
+            return GreatestOf(tuple(_renumbered_leaf(each, numbers) for each in operands))
+    return _renumbered_leaf(held, numbers)
+
+
+def _renumbered_leaf(
+    leaf: KeyOf | BestOf | Constant, numbers: Mapping[Position, int]
+) -> KeyOf | BestOf | Constant:
+    places = [numbers[each] for each in _places(leaf) or ()]
+    return (
+        replace(leaf, offset=0, table=tuple(places))
+        if isinstance(leaf, KeyOf)
+        else Constant(places[0])
+    )
 
 
 def moved(held: Held, offset: int) -> Held:
