@@ -35,7 +35,7 @@ Frames = Mapping[str, Mapping[str, Ints]]
 Answer = Counter[tuple[Any, ...]]
 
 BATCHES = (1, 1_000, 100_000)
-_LONG = 60.0
+_LONG = 5.0
 """Seconds that the repeats of one way may take together; the first is always made."""
 STREAMS = {"s": ("a", "b", "c"), "t": ("d", "e"), "u": ("f", "g")}
 

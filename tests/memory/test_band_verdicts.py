@@ -416,8 +416,8 @@ def test_rows_that_make_a_difference_wait(shape: str) -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_rows_that_make_a_difference_wait_in_many_joins(shape: str) -> None:
     rng = random.Random(8)
-    seen = Counter(check_needed(rng, shape) for _ in range(250))
-    assert seen["needed"] > 20, seen
+    seen = Counter(check_needed(rng, shape) for _ in range(120))
+    assert seen["needed"] > 10, seen
 
 
 def check_emitted(rng: random.Random) -> str:
@@ -452,5 +452,5 @@ def test_distinct_remembers_what_may_be_given_again() -> None:
 @pytest.mark.heavy
 def test_distinct_remembers_what_may_be_given_again_by_many_joins() -> None:
     rng = random.Random(10)
-    seen = Counter(check_emitted(rng) for _ in range(600))
-    assert seen["again"] > 100, seen
+    seen = Counter(check_emitted(rng) for _ in range(300))
+    assert seen["again"] > 25, seen

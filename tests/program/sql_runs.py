@@ -31,7 +31,7 @@ class DuckRun:
         self._streams = query.streams
         self._connection = duckdb.connect()
         for each in query.streams:
-            self._connection.execute(f"CREATE TABLE {each.name}_batch ({declared(each)})")
+            self._connection.execute(f'CREATE TABLE "{each.name}_batch" ({declared(each)})')
         self._all(self.steps.empty)
 
     def __enter__(self) -> DuckRun:
@@ -43,12 +43,14 @@ class DuckRun:
     def batch(self, rows: Mapping[str, Sequence[Row]]) -> Counter[Row]:
         """The changes that a batch causes."""
         for each in self._streams:
-            self._connection.execute(f"DELETE FROM {each.name}_batch")
+            self._connection.execute(f'DELETE FROM "{each.name}_batch"')
             marks = ", ".join("?" for _ in each.columns)
             types = [column.type for column in each.columns]
             for row in rows.get(each.name, ()):
                 values = [given(*pair) for pair in zip(types, row, strict=True)]
-                self._connection.execute(f"INSERT INTO {each.name}_batch VALUES ({marks})", values)
+                self._connection.execute(
+                    f'INSERT INTO "{each.name}_batch" VALUES ({marks})', values
+                )
         self._all(self.steps.step)
         if not self.steps.changes:
             return Counter()

@@ -63,6 +63,18 @@ def test_queries_of_table_1_agree_with_their_definition(name: str) -> None:
         agrees_on_table_1(name, seed)
 
 
+@pytest.mark.parametrize("cuts", [[], [1, 2, 3, 4, 5, 6], [2, 5]])
+@pytest.mark.parametrize("greatest", [False, True])
+def test_of_a_bucket_the_best_value_is_kept(*, cuts: list[int], greatest: bool) -> None:
+    script, program = compiled(DDL + BOUNDED_OF_TABLE_1["Q4 distinct"])
+    arrivals = Arrivals(script.catalog)
+    mine = [("s", (10, b, 0)) for b in (9, 3, 12)]
+    others = [("t", (d, 0)) for d in ((2, 5, 1) if not greatest else (1, 8, 2))]
+    for at, (stream, row) in enumerate([*others, *mine] if greatest else [*mine, *others], 1):
+        arrivals.add(stream, row, at)
+    agrees(script.queries[0], program, arrivals, cuts)
+
+
 @pytest.mark.parametrize(("name", "golden"), [("Q3", "q3"), ("Q4 distinct", "q4")])
 def test_the_text_of_arasus_queries(name: str, golden: str) -> None:
     script, program = compiled(DDL + BOUNDED_OF_TABLE_1[name])
@@ -91,7 +103,7 @@ def agrees_on_a_random_query(seed: int) -> bool:
 
 
 def test_random_bounded_queries_agree_with_their_definition() -> None:
-    assert sum(agrees_on_a_random_query(seed) for seed in range(60)) > 20
+    assert sum(agrees_on_a_random_query(seed) for seed in range(40)) > 12
 
 
 @pytest.mark.heavy
@@ -126,8 +138,8 @@ def agrees_on_a_typed_query(seed: int) -> bool | None:
 
 
 def test_random_queries_of_every_type_agree_with_their_definition_or_are_refused() -> None:
-    found = Counter(agrees_on_a_typed_query(seed) for seed in range(80))
-    assert found[True] > 20
+    found = Counter(agrees_on_a_typed_query(seed) for seed in range(35))
+    assert found[True] > 10
 
 
 @pytest.mark.heavy
@@ -168,7 +180,7 @@ def agrees_on_a_form(select: str, seed: int) -> bool:
     rng = random.Random(f"{select} {seed}")
     arrivals = random_rows(rng, script, rng.randint(1, 40))
     try:
-        agrees(query, program, arrivals, random_cuts(rng, len(arrivals))[:8])
+        agrees(query, program, arrivals, random_cuts(rng, len(arrivals))[:3])
     except (PlanError, duckdb.OutOfRangeException):
         return False
     return True
@@ -181,7 +193,7 @@ def sums_of_doubles_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_random_aggregate_queries_agree_with_their_definition() -> None:
-    assert sum(agrees_on_an_aggregate(seed) for seed in range(40)) > 15
+    assert sum(agrees_on_an_aggregate(seed) for seed in range(25)) > 12
 
 
 @pytest.mark.heavy
@@ -191,5 +203,24 @@ def test_2000_random_aggregate_queries_agree_with_their_definition() -> None:
 
 @pytest.mark.usefixtures("sums_of_doubles_are_exact")
 def test_aggregates_of_every_type_agree_with_their_definition_or_are_refused() -> None:
-    found = Counter(agrees_on_a_form(select, 1) for select in FORMS)
+    found = Counter(agrees_on_a_form(select, 1) for select in FORMS[::3])
+    assert found[True] > 12
+
+
+@pytest.mark.heavy
+@pytest.mark.usefixtures("sums_of_doubles_are_exact")
+@pytest.mark.parametrize("seed", range(10))
+def test_every_form_of_an_aggregate_agrees_with_its_definition_or_is_refused(seed: int) -> None:
+    found = Counter(agrees_on_a_form(select, seed) for select in FORMS)
     assert found[True] > 35
+
+
+def test_names_that_no_word_is_are_quoted() -> None:
+    text = 'CREATE STREAM "s s" ("select" INT); CREATE STREAM t (d INT);'
+    text += 'CREATE QUERY "\u00e9" AS SELECT x."select" FROM "s s" AS x, t WHERE x."select" = t.d '
+    text += "AND t.d BETWEEN 1 AND 3"
+    script, program = compiled(text)
+    arrivals = Arrivals(script.catalog)
+    for at, (stream, value) in enumerate([("s s", 1), ("t", 1), ("t", 4), ("t", 1)], 1):
+        arrivals.add(stream, (value,), at)
+    agrees(script.queries[0], program, arrivals, [1, 3])

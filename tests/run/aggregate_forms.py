@@ -66,6 +66,7 @@ SEVERAL = (
     "COUNT(*), MAX(q) FROM s WHERE m <> 3 OR k = 'x'",
     "x, SUM(y), COUNT(DISTINCT x) FROM (SELECT m AS x, n AS y FROM s UNION ALL SELECT m, n FROM t) AS u "
     "GROUP BY x",
+    "k, x, COUNT(*) FROM (SELECT k, 1 AS x FROM s UNION ALL SELECT k, 2 FROM t) AS u GROUP BY k, x",
     "s.k, COUNT(*), SUM(t.n) FROM s, t WHERE s.k = t.k AND (s.m < t.m OR s.p = t.p) GROUP BY s.k",
 )
 BEST = (
@@ -80,6 +81,11 @@ TOGETHER = (
     "SUM(s.m * t.m), MAX(s.m * t.m), COUNT(*) FILTER (WHERE s.m > t.m), AVG(s.p * t.m), "
     "MIN(CASE WHEN s.m > t.m THEN s.m END) FROM s, t WHERE s.k = t.k",
     "s.k, COUNT(*), SUM(s.n) FROM s, t WHERE s.k || t.k = 'xx' GROUP BY s.k",
+)
+ODD = (
+    "s.k, MIN(t.m), COUNT(*) FROM s, t WHERE s.k = t.k AND t.m IS NULL GROUP BY s.k",
+    "w, COUNT(*) FROM s WHERE w IN (0.1, 1.5, 3.14) OR w = 2 GROUP BY w",
+    "MEDIAN(w) FROM s WHERE w IN (0.1, 1.5, 3.14)",
 )
 TEXTS = (
     "MIN(v), MAX(v), COUNT(v) FROM s",
@@ -97,7 +103,7 @@ ABOVE = (
     "k, COUNT(*) FROM s WHERE 1 = 0 GROUP BY k",
     "COUNT(*) FROM s HAVING 1 = 0",
 )
-FORMS = (*ONE_STREAM, *JOINED, *COMPUTED, *SEVERAL, *BEST, *TOGETHER, *TEXTS, *ABOVE)
+FORMS = (*ONE_STREAM, *JOINED, *COMPUTED, *SEVERAL, *BEST, *TOGETHER, *ODD, *TEXTS, *ABOVE)
 
 _DAY, _MOMENT = 18_262, 1_577_836_800_000_000
 _DOUBLES = (0.0, -0.0, 1.5, -2.25, 1e20, -1e20, 0.1, 3.14, 1e-300)

@@ -101,6 +101,18 @@ REGRESSIONS: dict[str, tuple[str, list[tuple[str, Row]]]] = {
         "AND f IN (0.5, 1.5)",
         [("t", ("aa", Decimal("0.5"))), ("s", ("ba", -1)), ("t", ("b", Decimal("1.5")))],
     ),
+    "the places of buckets pass 64 bits": (
+        "CREATE STREAM s (a BIGINT, b BIGINT); CREATE STREAM t (d INT);"
+        "SELECT a, b FROM s, t WHERE a BETWEEN 0 AND 9000000000000000000 "
+        "AND b BETWEEN 0 AND 9000000000000000000 AND d = 1",
+        [("t", (1,)), ("s", (2**62, 2**62 + 1)), ("s", (7, 2**62)), ("s", (2**62, 2**62 + 1))] * 40,
+    ),
+    "a row of two equal columns has its place past 64 bits": (
+        "CREATE STREAM s (a INT); CREATE STREAM t (d BIGINT);"
+        "SELECT DISTINCT d AS x, d AS y FROM s, t WHERE a <> d AND a BETWEEN 0 AND 5 "
+        "AND d IN (0, 9007199254740993)",
+        [("t", (9007199254740993,)), ("s", (0,)), ("t", (0,)), ("s", (3,))],
+    ),
     "NULL is a value of a key": (
         "CREATE STREAM s (k ENUM('x', 'y')); CREATE STREAM t (d INT);"
         "SELECT k FROM s, t WHERE d = 1",

@@ -606,7 +606,9 @@ _PAGES = (
         "not run: bounded, and its steps are not built yet",
         "The verdict says how few units, or which windows, are enough for the query, but this "
         "version has no engine that keeps it inside them: queries over windows have no steps so "
-        "far, and on Spark only joins and DISTINCT over integer columns have.",
+        "far, nor have groups and sums of columns of several streams, as SUM(s.a + t.b), and some "
+        "averages over streams that no condition joins; on Spark only joins and DISTINCT over "
+        "integer columns have.",
         "CREATE STREAM s (a INT); SELECT DISTINCT a FROM s [ROWS 10]",
         "--engine definition, which keeps all of its input",
     ),

@@ -36,9 +36,11 @@ from millpond.plan import (
     Expression,
     Field,
     Filter,
+    Is,
     Item,
     Literal,
     Node,
+    Not,
     Operator,
     Project,
     Query,
@@ -300,7 +302,12 @@ def constants_of(grouped: Grouped) -> tuple[Value, ...] | None:
 
 def _leaves_open(query: SpjQuery, having: Expression, asked: Mapping[str, Asked]) -> bool:
     """Whether a condition of HAVING lets every group through for some rows of it: a limit of a
-    count, or of an aggregate of a column that gets past it whatever the others have."""
+    count, or of an aggregate of a column that gets past it whatever the others have; or that there
+    is a value at all."""
+    if isinstance(having, Not) and isinstance(having.operand, Is) and having.operand.value is None:
+        tested = having.operand.operand
+        of = asked.get(tested.name) if isinstance(tested, ColumnRef) else None
+        return of is not None and of.column is not None and of.column not in query.void
     if not isinstance(having, Comparison):
         return False
     left, op, right = having.left, having.op, having.right

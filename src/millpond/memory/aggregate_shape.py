@@ -208,7 +208,9 @@ def _fit(shapes: Sequence[AggregateShape]) -> bool:
 def _values(column: Projected, shape: AggregateShape) -> int:
     """How many values a column of the groups can have; of integers, from the least to the
     greatest."""
-    if not isinstance(column.value, Attribute) or column.value in shape.query.void:
+    if not isinstance(column.value, Attribute):
+        return 1 if column.value is not None else DENSE_SLOTS
+    if column.value in shape.query.void:
         return DENSE_SLOTS
     return shape.query.predicate.interval(column.value).size or DENSE_SLOTS
 

@@ -155,8 +155,10 @@ def _spread(function: str, made: Folds) -> Numbers | None:
     )  # fmt: skip
     if total is None or squares is None or count is None:
         return None
+    if object in (total.values.dtype, squares.values.dtype, count.values.dtype):
+        return None
     many = reach(count.values)
-    if max(many * reach(squares.values), many * many, reach(total.values)) > _EXACT:
+    if max(many * reach(squares.values), many * many, reach(total.values) ** 2) > _EXACT:
         return None
     above = count.values * squares.values - total.values * total.values
     divisor = count.values - 1 if function.endswith("_SAMP") else count.values

@@ -51,13 +51,15 @@ def reach(array: IntArray) -> float:
 
 def times(one: IntArray, other: IntArray) -> IntArray:
     """Products, one by one."""
-    if reach(one) * max(1.0, reach(other)) < _SAFE:
+    if object not in (one.dtype, other.dtype) and reach(one) * reach(other) < _SAFE:
         return one * other
     return wide(one) * wide(other)
 
 
 def room_for_sums(array: IntArray, *others: IntArray) -> IntArray:
     """The numbers in a form in which all of them can be added up, together with one of others."""
+    if object in (array.dtype, *(each.dtype for each in others)):
+        return wide(array)
     total = reach(array) * max(1, len(array)) + sum(reach(each) for each in others)
     return array if total < _SAFE else wide(array)
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from millpond.program.delta import Columns, Delta, IntArray
-from millpond.program.interpret import Step, interpreted, run_step, tables_of
+from millpond.program.interpret import Step, interpreted, run_step
 from millpond.program.kernel import partial_kernel
 from millpond.program.operator import Constant, EmittedSet, Keep, Reduction
 from millpond.program.program import Program
@@ -109,7 +109,7 @@ class Merger:
             selector,
             range(size),
             at,
-            [*arrays, *tables_of(self._program)],
+            [*arrays, *map(list, self._program.tables)],
             wide=lambda: interpreted(self._kernel, trapping=False),
         )
 

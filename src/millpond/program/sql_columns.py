@@ -146,7 +146,7 @@ class StreamColumns:
                 return self._read(read).text
             case Known(read):
                 return f"CASE WHEN {self._operand(read)} IS NOT NULL THEN 1 END"
-        raise PlanError(f"SQL has no word for {name}")
+        raise PlanError(f"{name} is no value of a row")
 
     def _source(self, name: str) -> str:
         """What is NULL where a column is."""
@@ -164,9 +164,10 @@ class StreamColumns:
     def _asked(self, name: str, op: str, value: int) -> str:
         """A column compared with a constant."""
         coding = self._coding[name]
-        if isinstance(coding, Truth | Among) and op == "==" and value in (0, 1):
-            held = self._holds(coding)
-            return held if value else f"NOT ({held})"
+        if isinstance(coding, Truth | Among) and (op, value) == ("==", 1):
+            return self._holds(coding)
+        if isinstance(coding, Truth) and coding.wanted is None and (op, value) == ("==", 0):
+            return f"{self._operand(coding.read)} IS NOT NULL"
         if isinstance(coding, Ranked) and (op, value) == (">=", 0):
             return self._listed(coding)
         text = str(value)

@@ -410,24 +410,23 @@ class Row:
         return f"CAST({text} AS BIGINT) {'+' if offset > 0 else '-'} {abs(offset)}"
 
     def _line(self, link: Link) -> Line:
-        """The line that both sides of a condition lie on."""
-        for side in (link.left, link.right):
-            for each in side.operands if isinstance(side, LeastOf | GreatestOf) else (side,):
-                line = self._line_of(each)
-                if line is not None:
-                    return line
-        return Whole()
+        """The line that both sides of a condition lie on.
 
-    def _line_of(self, held: Held) -> Line | None:
-        if isinstance(held, KeyOf):
-            of = self.buckets[held.input]
-            line = of.stream.line(of.spec.keys[held.key].value)
-            # Two keys of one table are compared by their numbers in it.
-            return Whole() if held.table is None else line
-        if isinstance(held, BestOf):
-            of = self.buckets[held.input]
-            return of.stream.line(of.spec.bests[held.best].value)
-        return None
+        Only best values are kept as they are; places and numbers are compared as integers.
+        """
+        leaves = [
+            each
+            for side in (link.left, link.right)
+            for each in (side.operands if isinstance(side, LeastOf | GreatestOf) else (side,))
+        ]
+        for best in (each for each in leaves if isinstance(each, BestOf)):
+            of = self.buckets[best.input]
+            return of.stream.line(of.spec.bests[best.best].value)
+        for each in leaves:
+            if isinstance(each, KeyOf) and any(isinstance(x, Near) for x in each.table or ()):
+                of = self.buckets[each.input]
+                return of.stream.line(of.spec.keys[each.key].value)
+        return Whole()
 
 
 def selected(context: Context, select_: Select, columns: Sequence[str]) -> str:

@@ -106,7 +106,8 @@ def table(name: str, text: str, comment: str = "") -> list[Statement]:
 
 def replaced(name: str, text: str, comment: str = "") -> list[Statement]:
     """A table whose contents become others, made of what it holds."""
-    made = f"{name}_next"
+    quote = name[-1] if name[-1] in '"`' else ""
+    made = f"{name.removesuffix(quote)}_next{quote}"
     return [
         Statement(f"CREATE TABLE {made} AS\n{text}", comment),
         Statement(f"DROP TABLE {name}"),

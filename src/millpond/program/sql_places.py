@@ -160,7 +160,8 @@ def _at(place: Position, line: Line) -> tuple[str | float | Fraction | None, int
         found = double_at(place)
         infinite = found in (float("inf"), float("-inf"))
         return (None, 1 if found > 0 else -1) if infinite else (found, 0)
-    assert isinstance(place, Near)
+    if not isinstance(place, Near):
+        raise PlanError("a number that stands for a place is compared with a value")
     level, value, shade = place.sort
     if level:
         return None, level

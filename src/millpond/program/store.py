@@ -67,7 +67,7 @@ class Store:
         size = 0 if spec.keep is Keep.NOTHING else spec.slots
         return cls(
             spec,
-            [np.full(size, x, dtype=np.int64 if isinstance(x, int) else object) for x in nothing],
+            [_filled(size, each) for each in nothing],
             np.zeros(size if marked else 0, dtype=np.uint8),
         )
 
@@ -188,6 +188,13 @@ class State:
             self.filled[number] = len(rows)
         if self.wide:
             self.widen()  # all stores or none: a step over wide numbers takes no 64-bit arrays
+
+
+def _filled(size: int, nothing: int | Near) -> Array:
+    """An array of nothing; zeros take memory only where they are written to."""
+    if isinstance(nothing, int):
+        return np.zeros(size, dtype=np.int64)
+    return np.full(size, nothing, dtype=object)
 
 
 def _plain(value: Any) -> Any:

@@ -58,6 +58,9 @@ class BulkLowering:
         self._merger = Merger(program)
         self._rows = TickLowering(program, compiled=False)
         self._names = tuple(each.name for each in program.output)
+        reductions = [each for each in program.stores if isinstance(each, Reduction)]
+        self._fits = program.whole and all(each.slots <= LARGEST for each in reductions)
+        """Whether values, and the places of buckets, are 64-bit integers."""
 
     def advance(self, state: State, batch: Batch) -> Delta:
         """Takes the rows of a batch in; gives the changes they cause, not consolidated."""
@@ -77,7 +80,7 @@ class BulkLowering:
 
     def _whole(self, batch: Batch) -> bool:
         """Whether all columns are of 64-bit integers."""
-        return self.program.whole and not any(
+        return self._fits and not any(
             columns.values[name].dtype == object
             for columns, stream in zip(batch.columns, self.program.inputs, strict=True)
             for name in stream.columns

@@ -26,6 +26,7 @@ from millpond.program import (
     Listed,
     OnLine,
     OutputColumn,
+    Position,
     RowSet,
     Showing,
     Test,
@@ -47,6 +48,7 @@ class AnswerColumns:
         self._shape = shape
         self._coding = coding
         self._number = number
+        self._known: dict[Attribute, dict[int, int] | None] = {}
 
     @cached_property
     def slots(self) -> tuple[Attribute, ...]:
@@ -88,26 +90,22 @@ class AnswerColumns:
         """The place of an attribute, or its number among its values."""
         if x in self._spj.void:
             return Constant(None)
-        known = self._values(x)
+        line, numbers = self._coding.line(x), self._numbered(x)
         found = self._kept(parts, x)
         if isinstance(found, int):
-            line = self._coding.line(x)
-            place = known.index(found) if known is not None else line.at(found)
-            return Constant(place)
-        place_, number, offset = found
-        part = parts[place_]
-        key, line = part.keys[number], self._coding.line(x)
-        table = self._coding.table(key, part)
-        if known is None and table is None:
-            return KeyOf(place_, number, line.offset(offset))
-        said: list[int] = []
-        for each in self._numbers(part, number):
-            at = line.at(each + offset)
-            assert known is not None or isinstance(at, int)
-            said.append(at if known is None else known.index(each + offset))  # type: ignore[arg-type]
-        if said == list(range(len(said))) and table is not None:
-            return KeyOf(place_, number)
-        return KeyOf(place_, number, 0, (*said, 0) if key.null_slot else tuple(said))
+            return Constant(_whole(line.at(found)) if numbers is None else numbers[found])
+        place, number, offset = found
+        key, part = parts[place].keys[number], parts[place]
+        if numbers is None and self._coding.table(key, part) is None:
+            return KeyOf(place, number, line.offset(offset))
+        values = [each + offset for each in self._numbers(part, number)]
+        # What only this part takes for possible is in no row of the answer.
+        said = [
+            _whole(line.at(each)) if numbers is None else numbers.get(each, 0) for each in values
+        ]
+        if said == list(range(len(said))) and self._coding.table(key, part) is not None:
+            return KeyOf(place, number)
+        return KeyOf(place, number, 0, (*said, 0) if key.null_slot else tuple(said))
 
     def _kept(self, parts: Sequence[Part], x: Attribute) -> int | tuple[int, int, int]:
         """The one value of an attribute on the scale; or the input and the key that tell it, and
@@ -128,6 +126,15 @@ class AnswerColumns:
         """The values of a key on the scale, in order."""
         x = part.keys[key].terms[0][0]
         return known_points(part.predicate, x)
+
+    def _numbered(self, x: Attribute) -> dict[int, int] | None:
+        """The number of each value of an attribute, where places do not say them."""
+        if x not in self._known:
+            values = self._values(x)
+            self._known[x] = (
+                None if values is None else {each: at for at, each in enumerate(values)}
+            )
+        return self._known[x]
 
     def _values(self, x: Attribute) -> list[int] | None:
         """The values of an attribute on the scale, where places do not say them."""
@@ -213,6 +220,12 @@ class AnswerColumns:
         assert isinstance(low, int)
         assert isinstance(high, int)
         return low, high
+
+
+def _whole(place: Position) -> int:
+    """A place on a line of integers."""
+    assert isinstance(place, int)
+    return place
 
 
 def _expression(each: Projected) -> Expression:
