@@ -224,3 +224,11 @@ def test_names_that_no_word_is_are_quoted() -> None:
     for at, (stream, value) in enumerate([("s s", 1), ("t", 1), ("t", 4), ("t", 1)], 1):
         arrivals.add(stream, (value,), at)
     agrees(script.queries[0], program, arrivals, [1, 3])
+
+
+def test_constants_of_several_lines_are_refused_and_not_indented() -> None:
+    text = "CREATE STREAM s (k VARCHAR, a INT); CREATE STREAM t (d INT);"
+    text += "SELECT k FROM s, t WHERE k IN ('x\n  y', 'z') AND a = d AND a BETWEEN 1 AND 2"
+    script, program = compiled(text)
+    with pytest.raises(PlanError, match="several lines"):
+        sql_steps(script.queries[0], program)

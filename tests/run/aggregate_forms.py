@@ -64,6 +64,7 @@ COMPUTED = (
 SEVERAL = (
     "k, COUNT(*), SUM(n), MEDIAN(m) FROM s WHERE m = 1 OR f GROUP BY k",
     "COUNT(*), MAX(q) FROM s WHERE m <> 3 OR k = 'x'",
+    "f, AVG(m), VAR(m) FROM s WHERE k = 'x' OR m = 1 GROUP BY f",
     "x, SUM(y), COUNT(DISTINCT x) FROM (SELECT m AS x, n AS y FROM s UNION ALL SELECT m, n FROM t) AS u "
     "GROUP BY x",
     "k, x, COUNT(*) FROM (SELECT k, 1 AS x FROM s UNION ALL SELECT k, 2 FROM t) AS u GROUP BY k, x",

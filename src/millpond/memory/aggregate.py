@@ -241,6 +241,11 @@ def _insensitive(call: AggregateCall, sort: Sort) -> bool:
     return sort in (Sort.BEST, Sort.VALUES)
 
 
+def as_asked(asked: Asked) -> Asked:
+    """An aggregate as any column has it, whatever is known of its own."""
+    return replace(asked, sort=_sort(asked.call), twice=False)
+
+
 def _sort(call: AggregateCall) -> Sort:
     if call.declared is not None:
         return Sort.DECLARED

@@ -47,6 +47,14 @@ def certificate_of(grouped: Grouped) -> Certificate:
     return found
 
 
+def certificate_together(shapes: Sequence[AggregateShape]) -> Certificate:
+    """The certificate of parts that change the same groups."""
+    found = Certificate((), 0)
+    for each in shapes:
+        found = found.plus(_whole(each)) if each.query.satisfiable else found
+    return found
+
+
 def _apart(grouped: Grouped, asked: Asked) -> Certificate:
     """One aggregate where streams that are not joined with its own need no counts."""
     query = grouped.query

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
-from millpond.memory.aggregate import Asked, Grouped, Sort, best_fails
+from millpond.memory.aggregate import Asked, Grouped, Sort, as_asked, best_fails
 from millpond.memory.arasu import violations
 from millpond.memory.certificate import DENSE_SLOTS
 from millpond.memory.reachable import reachable
@@ -166,7 +166,13 @@ def run_together(shapes: Sequence[AggregateShape]) -> tuple[AggregateShape, ...]
     some = tuple(each for each in shapes if each.query.satisfiable)
     if len(some) < 2:
         return some or tuple(shapes[:1])
-    return some if all(_shares(each, some[0]) for each in some) and _fit(some) else ()
+    # Over one stream, what is forced in one part may be kept as the others keep it.
+    plain = tuple(replace(each, asked=tuple(map(as_asked, each.asked))) for each in some)
+    free = all(each.join is None for each in some)
+    for found in (some, plain) if free else (some,):
+        if all(_shares(each, found[0]) for each in found) and _fit(found):
+            return found
+    return ()
 
 
 def _shares(shape: AggregateShape, first: AggregateShape) -> bool:

@@ -16,7 +16,7 @@ from millpond.memory.aggregate import (
     failures,
     of_declared,
 )
-from millpond.memory.aggregate_certificate import certificate_of
+from millpond.memory.aggregate_certificate import certificate_of, certificate_together
 from millpond.memory.aggregate_shape import AggregateShape, run_together, runs
 from millpond.memory.answer_set import together
 from millpond.memory.arasu import Violation, theorem, trivial, violations
@@ -274,7 +274,9 @@ def _bounded(query: Query, parts: Sequence[_Part], answer: SideUnits, budget: in
     grouped = [each.grouping for each in parts]
     groupings = tuple(each for each in grouped if each is not None)
     groupings = run_together(groupings) if len(groupings) == len(parts) else ()
-    found = [together(shapes)] if shapes else [each.certificate() for each in parts]
+    found = [each.certificate() for each in parts] if not shapes and not groupings else []
+    found += [together(shapes)] if shapes else []
+    found += [certificate_together(groupings)] if groupings else []
     state = tuple(entry for each in found for entry in each.state)
     units = sum(each.units or 0 for each in state)
     counts = any(_counts(each) for each in state)

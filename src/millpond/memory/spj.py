@@ -273,12 +273,6 @@ class SpjQuery:
         )
 
     @property
-    def runs(self) -> bool:
-        """Whether the steps of its synopsis are built; there are none where nothing ever passes."""
-        timed = any(stream.time for _, stream in self.streams)
-        return self.plain or not (self.satisfiable or timed)
-
-    @property
     def self_join(self) -> bool:
         names = [stream.name for _, stream in self.streams]
         return len(set(names)) < len(names)

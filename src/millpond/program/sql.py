@@ -19,6 +19,7 @@ from millpond.plan import Query
 from millpond.plan.error import PlanError
 from millpond.plan.sql_engine import DuckDbExpressions, EngineExpressions, SparkExpressions
 from millpond.plan.sql_expression import Behind, Level, Printed
+from millpond.plan.sql_spelling import DuckDbSpelling, SparkSpelling
 from millpond.program.grouping import GroupedProgram
 from millpond.program.operator import Case, Constant
 from millpond.program.program import Program
@@ -39,6 +40,7 @@ from millpond.program.sql_layout import (
     Measure,
     Names,
     Statement,
+    in_one_line,
     merged,
     select,
     table,
@@ -48,10 +50,36 @@ from millpond.program.sql_layout import (
 from millpond.program.sql_places import Places
 from millpond.program.translated import Translated
 
-ENGINES: Mapping[str, Callable[[], EngineExpressions]] = {
-    "duckdb": DuckDbExpressions,
-    "spark": SparkExpressions,
-}
+
+class _DuckDb(DuckDbSpelling):
+    def name(self, text: str) -> str:
+        return super().name(in_one_line(text))
+
+    def text(self, value: str) -> str:
+        return super().text(in_one_line(value))
+
+
+class _Spark(SparkSpelling):
+    def name(self, text: str) -> str:
+        return super().name(in_one_line(text))
+
+    def text(self, value: str) -> str:
+        return super().text(in_one_line(value))
+
+
+def _duckdb() -> EngineExpressions:
+    made = DuckDbExpressions()
+    made.spelling = _DuckDb()
+    return made
+
+
+def _spark() -> EngineExpressions:
+    made = SparkExpressions()
+    made.spelling = _Spark()
+    return made
+
+
+ENGINES: Mapping[str, Callable[[], EngineExpressions]] = {"duckdb": _duckdb, "spark": _spark}
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,11 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from millpond.plan.error import PlanError
+
+_LONG = 88
+"""Columns that take more room stand in lines of their own."""
+
 
 @dataclass(frozen=True)
 class Statement:
@@ -49,6 +54,13 @@ def _odd(text: str) -> bool:
     return re.fullmatch(r"\w+", text) is None
 
 
+def in_one_line(text: str) -> str:
+    """A name or a constant that is laid out as it is: its own lines would be indented, too."""
+    if len(text.splitlines()) > 1 or "\n" in text:
+        raise PlanError("a text or a name has several lines")
+    return text
+
+
 def indented(text: str, by: str = "  ") -> str:
     return "\n".join(f"{by}{line}" if line else line for line in text.splitlines())
 
@@ -62,7 +74,11 @@ def select(
     distinct: bool = False,
 ) -> str:
     """One SELECT, a clause a line."""
-    lines = [f"SELECT {'DISTINCT ' if distinct else ''}{', '.join(columns)}", f"FROM {source}"]
+    listed = ", ".join(columns)
+    if len(listed) > _LONG or "\n" in listed:
+        listed = "\n  " + ",\n  ".join(columns)
+    word = "SELECT DISTINCT" if distinct else "SELECT"
+    lines = [f"{word} {listed}".replace("SELECT \n", "SELECT\n"), f"FROM {source}"]
     if where:
         lines.append("WHERE " + "\n  AND ".join(where))
     if group:

@@ -37,8 +37,11 @@ class Passed:
     def stepped(self, state: State, batch: Batch) -> Delta:
         """The rows that pass, each a contribution."""
         ((reduction,),), (case,) = self._join.inputs, self._join.cases
-        rows, events, number = events_of(self._program, reduction.stream, batch)
-        whole = Vector(batch.columns[number], rows, len(events))
+        number = [each.name for each in self._program.inputs].index(reduction.stream)
+        mine = batch.stream == number
+        rows = rows_of(mine, batch)
+        size = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
+        whole = Vector(batch.columns[number], rows, size)
         passing = whole.passing(reduction.guard)
         vector = whole.where(passing)
         columns = [_column(reduction, each, vector) for each in case.columns]
@@ -46,7 +49,8 @@ class Passed:
         if len(batch) and batch.at[0] == batch.at[-1]:
             at = batch.at[: vector.size]
         else:
-            at = batch.at[events] if vector is whole else batch.at[events][passing]
+            at = batch.at if size == len(batch) else batch.at[mine]
+            at = at if vector is whole else at[passing]
         return Delta(
             tuple(each.name for each in self._program.output),
             tuple(values for values, _ in columns),
@@ -63,30 +67,27 @@ def passes_on(program: Program) -> bool:
     return all(len(each.inputs) == 1 for each in program.joins)
 
 
-def events_of(
-    program: Program, stream: str, batch: Batch
-) -> tuple[IntArray | slice, IntArray, int]:
-    """Which rows of a stream's columns are in the batch, their places in it, and which input
-    it is.  They stand in order of arrival, so that rows without a gap are a slice."""
-    names = [each.name for each in program.inputs]
-    number = names.index(stream)
-    mine = batch.stream == number
-    events = np.arange(len(batch)) if bool(mine.all()) else np.flatnonzero(mine)
-    rows = batch.row if len(events) == len(batch) else batch.row[events]
-    if len(rows) and rows[-1] - rows[0] + 1 == len(rows):
-        return slice(int(rows[0]), int(rows[-1]) + 1), events, number
-    return rows, events, number
+def rows_of(mine: IntArray, batch: Batch) -> IntArray | slice:
+    """Which rows of a stream's columns are in the batch, by which of its events are of the stream.
+    They stand in order of arrival, so that rows without a gap are a slice."""
+    size = int(np.count_nonzero(mine))
+    if not size:
+        return slice(0, 0)
+    first = int(batch.row[mine.argmax()])
+    last = int(batch.row[len(mine) - 1 - int(mine[::-1].argmax())])
+    if last - first + 1 == size:
+        return slice(first, last + 1)
+    rows: IntArray = batch.row[mine]
+    return rows
 
 
 def vector_of(program: Program, spec: Reduction, batch: Batch) -> Vector:
     """The rows of an input that pass its guard."""
-    rows, _, columns = events_of(program, spec.stream, batch)
-    found = Vector(batch.columns[columns], rows, _size(rows, batch))
+    number = [each.name for each in program.inputs].index(spec.stream)
+    rows = rows_of(batch.stream == number, batch)
+    size = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
+    found = Vector(batch.columns[number], rows, size)
     return found.where(found.passing(spec.guard))
-
-
-def _size(rows: IntArray | slice, batch: Batch) -> int:
-    return rows.stop - rows.start if isinstance(rows, slice) else len(rows)
 
 
 def _column(reduction: Reduction, column: Held, vector: Vector) -> tuple[IntArray, IntArray | None]:
