@@ -18,7 +18,8 @@ Change = tuple[int, Row, int]
 
 DDL = """
 CREATE STREAM s (
-    k VARCHAR CHECK (k IN ('x', 'y', 'zz')), f BOOLEAN, p DECIMAL(8, 2) CHECK (p BETWEEN 0.00 AND 0.05),
+    k VARCHAR CHECK (k IN ('x', 'y', 'zz')), f BOOLEAN,
+    p DECIMAL(8, 2) CHECK (p BETWEEN 0.00 AND 0.05),
     q DECIMAL(20, 3), w DOUBLE, d DATE CHECK (d BETWEEN DATE '2020-01-01' AND DATE '2020-01-04'),
     dd DATE, ts TIMESTAMP, n BIGINT, m INT CHECK (m IN (1, 3, 7)), v VARCHAR
 );
@@ -65,8 +66,8 @@ SEVERAL = (
     "k, COUNT(*), SUM(n), MEDIAN(m) FROM s WHERE m = 1 OR f GROUP BY k",
     "COUNT(*), MAX(q) FROM s WHERE m <> 3 OR k = 'x'",
     "f, AVG(m), VAR(m) FROM s WHERE k = 'x' OR m = 1 GROUP BY f",
-    "x, SUM(y), COUNT(DISTINCT x) FROM (SELECT m AS x, n AS y FROM s UNION ALL SELECT m, n FROM t) AS u "
-    "GROUP BY x",
+    "x, SUM(y), COUNT(DISTINCT x) "
+    "FROM (SELECT m AS x, n AS y FROM s UNION ALL SELECT m, n FROM t) AS u GROUP BY x",
     "k, x, COUNT(*) FROM (SELECT k, 1 AS x FROM s UNION ALL SELECT k, 2 FROM t) AS u GROUP BY k, x",
     "s.k, COUNT(*), SUM(t.n) FROM s, t WHERE s.k = t.k AND (s.m < t.m OR s.p = t.p) GROUP BY s.k",
 )

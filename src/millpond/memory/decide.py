@@ -51,9 +51,18 @@ from millpond.memory.windows import has_windows, windowed
 from millpond.plan import Query, monotonic
 
 
-def verdict_of(query: Query, *, budget: int = DEFAULT_BUDGET, one_pass: bool = False) -> Verdict:
+def verdict_of(
+    query: Query,
+    *,
+    budget: int = DEFAULT_BUDGET,
+    one_pass: bool = False,
+    proving: bool = True,
+) -> Verdict:
     """How much memory `query` can ever need; with `one_pass`, of stored tables that are read once
     each, in the best order.
+
+    Without `proving`, no proof is looked for that a self-join has no bound, which may take long:
+    what is not bounded may be called `outside`.
 
     >>> from millpond.language import read_script
     >>> script = read_script('''CREATE STREAM s (a INT); CREATE STREAM t (d INT);
@@ -70,7 +79,7 @@ def verdict_of(query: Query, *, budget: int = DEFAULT_BUDGET, one_pass: bool = F
         elif grouped is not None:
             parts = [_aggregated(each) for each in grouped]
         else:
-            parts = [_joined(each) for each in normal_forms(query)]
+            parts = [_joined(each, proving) for each in normal_forms(query)]
         found = _together(query, parts, budget)
     except NotFlatError as error:
         found = _outside(query, error.what, error.span, _UNKNOWN)
@@ -128,12 +137,12 @@ _HIDDEN = "{} may hide it"
 _UNKNOWN = SideUnits(MemoryClass.OUTSIDE, None)
 
 
-def _joined(piece: Piece) -> _Part:
+def _joined(piece: Piece, proving: bool) -> _Part:
     """A part without aggregates: Theorems 5.6 and 5.10."""
     spj = core(piece.query)
     kept = dict(spj.streams)
     folded = tuple(alias for alias, _ in piece.query.streams if alias not in kept)
-    failed, doubt = _proof(spj, violations(spj), piece.alone)
+    failed, doubt = _proof(spj, violations(spj), piece.alone, proving)
 
     rule = theorem(spj)
     return _Part(
@@ -215,13 +224,13 @@ def _growing(spj: SpjQuery, failed: Sequence[Violation], *, counts: bool) -> Gro
 
 
 def _proof(
-    spj: SpjQuery, failed: list[Violation], alone: bool
+    spj: SpjQuery, failed: list[Violation], alone: bool, proving: bool = True
 ) -> tuple[list[Violation], str | None]:
     """The failing conditions that mean that there is no bound; else all, and what is in doubt."""
     if not failed:
         return [], None
     if spj.distinct and spj.self_join:
-        found = proved(spj, failed)
+        found = proved(spj, failed) if proving else []
         if not found:
             return failed, "a stream is joined with itself, and no input was found that proves it"
         failed = found

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from millpond.memory.parts import Function, Side
 from millpond.memory.lto import Closure
+from millpond.memory.parts import Function, Side
 from millpond.memory.spj import Attribute, SpjQuery
 
 

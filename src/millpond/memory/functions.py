@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from millpond.memory.parts import Function, Side
 from millpond.memory.lto import Closure, Join
+from millpond.memory.parts import Function, Side
 from millpond.memory.spj import Attribute, SpjQuery
 from millpond.schema import Interval
 

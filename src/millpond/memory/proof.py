@@ -34,6 +34,8 @@ _ALL = 8
 """Up to so many numbers, all subsets are compared."""
 _MOST_ROWS = 1_500_000
 """So many rows are read, at most, to tell subsets apart."""
+_LONG = 3
+"""A join of more inputs takes long by definition, and is asked fewer questions."""
 _LINES = 24
 """How many lines are tried that tell few numbers apart."""
 
@@ -44,17 +46,17 @@ def witness_of(
     """A verified witness of n numbers; None if none was found."""
     for growing in verdict.growing:
         for found in _candidates(growing, respond, n, most):
-            if _told_apart(found, respond):
+            if _told_apart(found, respond, len(growing.query.streams)):
                 return _timed(found, growing)
     return None
 
 
-def _told_apart(witness: Witness, respond: Respond) -> bool:
+def _told_apart(witness: Witness, respond: Respond, inputs: int) -> bool:
     """Whether all subsets are told apart; of more than can be gone through, those of the first few
-    numbers and many others; of numbers with many rows each, some."""
+    numbers and many others; of numbers with many rows each, or of long joins, some."""
     n = witness.n
     rows = sum(len(each) for parts in witness.prefix for each in parts)
-    most = _MOST_ROWS // max(1, rows * n)
+    most = _MOST_ROWS // max(1, rows * n * max(1, inputs - _LONG) ** 6)
     if n <= _ALL and most >= 1 << n:
         return told_apart(witness, respond, every_subset(n))
     few = [subset | frozenset(range(_ALL, n)) for subset in every_subset(min(n, _ALL))]

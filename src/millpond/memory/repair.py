@@ -127,7 +127,7 @@ class _Checker:
         query = named[0]
         if any(each.kind is Kind.DROP for each in edits) and not self._names_stay(query, edits):
             return None
-        return _Checked(verdict_of(query, one_pass=self._one_pass), query)
+        return _Checked(verdict_of(query, one_pass=self._one_pass, proving=False), query)
 
     def _names_stay(self, query: Query, edits: Sequence[Edit]) -> bool:
         """Whether the columns that stay are called as before."""

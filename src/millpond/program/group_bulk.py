@@ -23,7 +23,7 @@ from millpond.program.delta import Delta, IntArray
 from millpond.program.finish import Folds, Made, Numbers, Rows, Sayer, of_values
 from millpond.program.group_store import gathered, mark, scatter, stored
 from millpond.program.grouping import Finish, GroupedProgram
-from millpond.program.near import Near
+from millpond.program.near import NOWHERE, Near
 from millpond.program.number_arrays import There, narrow, plus, wide
 from millpond.program.records import Records, records_of
 from millpond.program.saying import Shown, delta_of, once_each, shown_rows
@@ -122,7 +122,8 @@ class GroupBulk:
         so_far = records.running(records.counts(there), (~before.missing).astype(np.int64))
         missing = so_far == 0
         if missing.any():
-            after = np.where(missing, 0, after)
+            nothing: Any = NOWHERE if held.text else 0
+            after = np.where(missing, nothing, after)
         return before, Numbers(after, missing)
 
     def _put(
