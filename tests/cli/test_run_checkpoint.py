@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -114,12 +115,11 @@ class Case:
             lines = [x for line in lines for x in ((line, bad) if rng.random() < 0.1 else (line,))]
             (folder / "rows.jsonl").write_bytes(b"".join(lines))
             return
-        for name in sorted({next(iter(each)) for each in events}):
+        for name in re.findall(r"CREATE (?:STREAM|TABLE) (\w+)", self.text):
             rows = [each[name] for each in events if name in each]
-            if not name.startswith("@"):
-                (folder / name).mkdir()
-                (folder / name / "1.jsonl").write_bytes(jsonl(rows[: len(rows) // 2]))
-                (folder / name / "2.jsonl").write_bytes(jsonl(rows[len(rows) // 2 :]))
+            (folder / name).mkdir()
+            (folder / name / "1.jsonl").write_bytes(jsonl(rows[: len(rows) // 2]))
+            (folder / name / "2.jsonl").write_bytes(jsonl(rows[len(rows) // 2 :]))
 
     def arguments(self, folder: Path) -> list[str]:
         rows = ["--input", f"{folder / 'rows.jsonl'}"]
