@@ -45,6 +45,13 @@ def test_random_queries_of_every_type_keep_every_law_and_agree_with_duckdb() -> 
     assert any(len(each.joins) > 1 for each in found), "several parts"
 
 
+@pytest.mark.parametrize(
+    "seed", [pytest.param(12_090, id="whole numbers one apart on a line with DOUBLEs")]
+)
+def test_a_query_that_was_run_wrong(seed: int) -> None:
+    assert agrees(seed) is not None
+
+
 @pytest.mark.heavy
 @pytest.mark.parametrize("start", range(10_000, 18_000, 1_000))
 def test_8000_random_queries_of_every_type_agree_with_duckdb(start: int) -> None:

@@ -68,8 +68,25 @@ class Coding:
         return found
 
     def _distances(self, together: Sequence[Attribute]) -> bool:
-        """Whether some of the columns are compared at a distance."""
-        return any(each.offset for each in self._spj.pairs if set(each.columns) & set(together))
+        """Whether some of the columns are compared at a distance: because a condition says so, or
+        because one whole number that is less than another is at least one less."""
+        spj, cell = self._spj, self._spj.scale.cell
+        if any(each.offset for each in spj.pairs if set(each.columns) & set(together)):
+            return True
+        if any(
+            x in together and abs(c) >= cell
+            for each in self._shape.combinations
+            for x, _, c in (*each.joins, *each.equalities)
+        ):
+            return True
+        return any(
+            x != y
+            and (c := spj.predicate.bound(x, y)) is not None
+            and abs(c) >= cell
+            and not spj.predicate.redundant(x, y)
+            for x in together
+            for y in together
+        )
 
     # Columns ---------------------------------------------------------------------------------
 
