@@ -7,6 +7,7 @@ are a `pyarrow.Table` with the query's columns, the multiplicity `n` and, for ch
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -94,18 +95,18 @@ class Change(NamedTuple):
         return "+" if self.n > 0 else "-"
 
 
-class _Rows:
+class _Rows(ABC):
     """Rows with multiplicities."""
 
     _form: Form
 
-    def __len__(self) -> int:
-        raise NotImplementedError
+    @abstractmethod
+    def __len__(self) -> int: ...
 
     @cached_property
+    @abstractmethod
     def table(self) -> pa.Table:
         """All of it as an Arrow table."""
-        raise NotImplementedError
 
     def to_polars(self) -> pl.DataFrame:
         """All of it as a Polars frame."""

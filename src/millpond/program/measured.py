@@ -21,16 +21,22 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Measured:
-    """A number as an integer over the denominator of its type."""
+class _OfOne:
+    """What is made of one value as an integer."""
 
     read: Read
-    type: Type
     whole = True
 
     @property
     def reads(self) -> tuple[Read, ...]:
         return (self.read,)
+
+
+@dataclass(frozen=True)
+class Measured(_OfOne):
+    """A number as an integer over the denominator of its type."""
+
+    type: Type
 
     def of(self, columns: Sequence[Sequence[Value]]) -> list[Any]:
         below = denominator(self.type)
@@ -42,15 +48,8 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Ordered:
+class Ordered(_OfOne):
     """A DOUBLE by its place among all of them."""
-
-    read: Read
-    whole = True
-
-    @property
-    def reads(self) -> tuple[Read, ...]:
-        return (self.read,)
 
     def of(self, columns: Sequence[Sequence[Value]]) -> list[Any]:
         return [None if each is None else double_place(float(each)) for each in columns[0]]
@@ -61,15 +60,8 @@ class Ordered:
 
 
 @dataclass(frozen=True)
-class Known:
+class Known(_OfOne):
     """Whether there is a value at all: 1, or NULL."""
-
-    read: Read
-    whole = True
-
-    @property
-    def reads(self) -> tuple[Read, ...]:
-        return (self.read,)
 
     def of(self, columns: Sequence[Sequence[Value]]) -> list[Any]:
         return [None if each is None else 1 for each in columns[0]]
